@@ -1,0 +1,441 @@
+"""`Crawl`: the one door, for the command line and for notebooks alike."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from mercator.assembly import Parts, Shard, build_shard, real_parts, stored_scope, version
+from mercator.clock import RealClock
+from mercator.config import CrawlConfig
+from mercator.content.soup_links import soup
+from mercator.engine.inbox import Readmit
+from mercator.errors import (
+    CrawlFailedError,
+    MercatorError,
+    StateError,
+    UsageError,
+)
+from mercator.net.resolve_map import ResolveMap
+from mercator.ports import Tables
+from mercator.records import (
+    Explanation,
+    FailureRecord,
+    HostRecord,
+    LinkRecord,
+    PageRecord,
+    Status,
+    VisitRecord,
+)
+from mercator.report.explain import explain
+from mercator.report.failures import failures
+from mercator.report.hosts import hosts
+from mercator.report.links import links
+from mercator.report.lookup import find_page
+from mercator.report.pages import pages
+from mercator.report.status import stored_status
+from mercator.report.visits import visits
+from mercator.rows import PageRow
+from mercator.store.check import Report, check
+from mercator.store.folder import StoreFolder
+from mercator.store.lmdb_tables import LmdbTables
+from mercator.store.stored_bodies import StoredBodies
+from mercator.urls.canonical import Canonicalizer, versions
+from mercator.values import BodyPlace, CanonicalUrl, RefusedUrl
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+
+RULES = ("scope", "include", "exclude", "max_depth", "max_pages_per_host", "obey_nofollow")
+"""Settings that refuse URLs; when one of them changes, what they refused is judged anew."""
+
+
+class Crawl:
+    """A crawl into one store: started, watched, stopped and read from any thread or notebook cell.
+
+    `store` is the folder; `seeds` are URLs (needed for a new store, added to an old one); settings
+    that `config` does not give are the store's last ones. Nothing is touched before `start`.
+    Raises UsageError for a seed that is no URL.
+
+    Threads: safe from any thread; `_shard` and `_folder` are guarded by `_lock`.
+    """
+
+    def __init__(
+        self,
+        store: str | Path,
+        seeds: Iterable[str] = (),
+        config: CrawlConfig | None = None,
+    ) -> None:
+        self._path = Path(store)
+        self._config = config or CrawlConfig()
+        if isinstance(seeds, str):
+            raise UsageError("seeds must be a list of URLs, not one string")
+        self._seeds = list(seeds)
+        _parsed(self._seeds, self._config)
+        self._lock = threading.Lock()
+        self._shard: Shard | None = None
+
+    @classmethod
+    def open(cls, store: str | Path) -> Crawl:
+        """An existing store, to read, retry or check it. Raises StoreMissingError."""
+        StoreFolder(store).open()
+        return cls(store)
+
+    # -- lifetime --------------------------------------------------------------------------------------
+
+    def start(self) -> Crawl:
+        """Opens or makes the store and starts the threads; returns at once.
+
+        Raises UsageError (no seeds for a new store, no contact), ConfigError, StoreError, and
+        StateError when it is running already. Nothing is written when it raises before the start.
+        """
+        with self._lock:
+            if self._shard is not None and not self._shard.engine.wait(0):
+                raise StateError(f"this crawl of {self._path} is running; stop it first")
+            folder, config = self._open_folder()
+            try:
+                self._shard = self._build(folder, config, seeds=self._seeds)
+            except BaseException:
+                folder.unlock()
+                raise
+        return self
+
+    def _open_folder(self) -> tuple[StoreFolder, CrawlConfig]:
+        """The locked folder and the settings of this run; all that can be wrong is found before
+        anything is written."""
+        folder = StoreFolder(self._path)
+        if folder.exists():
+            info = folder.open()
+            stored = {**_stored_config(folder), "url_policy": info.url_policy}
+            config = self._config.over(stored)
+            self._check_contact(config)
+            folder.lock(_now())
+            return folder, config
+        if not self._seeds:
+            folder.open()  # raises StoreMissingError, which says how a store is made
+        config = self._config
+        self._check_contact(config)
+        folder.lock(_now())
+        try:
+            folder.create(
+                shards=1,
+                url_policy=config.url_policy,
+                versions={"mercator": version(), **versions()},
+                make_shard=lambda path: _tables(path, config.map_bytes).close(),
+            )
+        except BaseException:
+            folder.unlock()
+            raise
+        return folder, config
+
+    def _check_contact(self, config: CrawlConfig) -> None:
+        """Site owners must be able to reach whoever crawls: no contact, no real site."""
+        if config.contact is not None:
+            return
+        local = _local_test(config)
+        for url in _parsed(self._seeds, config):
+            if isinstance(url, CanonicalUrl) and not local(url.host):
+                raise UsageError(
+                    f"{url.host} is a real site: give a contact that its owner can write to "
+                    "(--contact, contact= or MERCATOR_CONTACT)"
+                )
+
+    def _build(self, folder: StoreFolder, config: CrawlConfig, *, seeds: Sequence[str]) -> Shard:
+        tables = _tables(folder.shard_path(0), config.map_bytes, create=False)
+        parts: Parts | None = None
+        try:
+            before = _config_row(tables)
+            parts = real_parts(config, folder, tables)
+            shard = build_shard(config, parts, partial(_close, parts, tables, folder))
+            now = config.as_dict()
+            with tables.write() as txn:
+                txn.meta.put("config", now)
+            changed = bool(before) and any(before.get(rule) != now[rule] for rule in RULES)
+            shard.engine.start(_parsed(seeds, config), readmit=changed)
+        except BaseException:
+            if parts is None:
+                tables.close()
+            else:
+                _close(parts, tables, folder)
+            raise
+        return shard
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """True when the crawl has ended, False when the time ran out.
+
+        Raises StoreError or CrawlFailedError when it ended by a fault.
+        """
+        shard = self._running()
+        if not shard.engine.wait(timeout_s):
+            return False
+        error = shard.engine.error
+        if isinstance(error, MercatorError):
+            raise error
+        if error is not None:
+            raise CrawlFailedError(
+                f"the crawl stopped by a fault of its own: {type(error).__name__}: {error}"
+            ) from error
+        return True
+
+    def stop(self, reason: str = "interrupted", wait: bool = True) -> None:
+        """Hands nothing out any more; requests in flight end and are committed. Does nothing when
+        the crawl is not running."""
+        shard = self._shard
+        if shard is None:
+            return
+        shard.engine.stop(reason)
+        if wait:
+            shard.engine.wait()
+
+    def pause(self) -> None:
+        """Hands nothing out until `resume`; requests in flight end."""
+        self._running().engine.pause(True)
+
+    def resume(self) -> None:
+        """Goes on after `pause`."""
+        self._running().engine.pause(False)
+
+    def add(self, urls: Iterable[str]) -> None:
+        """Adds seeds; of a running crawl, returns when they are durable.
+
+        Raises UsageError for a text that is no URL.
+        """
+        texts = list(urls)
+        found = _parsed(texts, self._config)
+        shard = self._shard
+        if shard is None:
+            self._seeds.extend(texts)
+            return
+        if shard.engine.wait(0):
+            raise StateError("the crawl has ended; start it again with the new seeds")
+        shard.engine.add(found)
+
+    def __enter__(self) -> Crawl:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """The summary: live while running, of the store otherwise."""
+        shard = self._shard
+        if shard is not None:
+            return shard.engine.status()
+        if not StoreFolder(self._path).exists():
+            return Status()
+        with self._reading() as tables:
+            return stored_status([tables])
+
+    def pages(self) -> Iterator[PageRecord]:
+        """One record a stored page."""
+        return self._read(partial(pages, read_body=self._body_of, make_soup=_soup))
+
+    def links(self) -> Iterator[LinkRecord]:
+        """One record a link of a stored page, and a redirect."""
+        return self._read(links)
+
+    def failures(self) -> Iterator[FailureRecord]:
+        """One record a URL that has a reason, the refused ones too."""
+        return self._read(failures)
+
+    def hosts(self) -> Iterator[HostRecord]:
+        """One record a host."""
+        return self._read(hosts)
+
+    def visits(self) -> Iterator[VisitRecord]:
+        """The politeness ledger: one record a request that was sent or tried."""
+        return self._read(visits)
+
+    def body(self, url: str) -> bytes:
+        """The decompressed body of a stored page, by any spelling of its URL.
+
+        Raises UsageError when no page is stored for it, StoreDamagedError when its body is lost.
+        """
+        with self._reading() as tables:
+            config = CrawlConfig(**_known(_config_row(tables)))
+            parsed = Canonicalizer(config.url_policy).parse(url)
+            row = find_page([tables], parsed) if isinstance(parsed, CanonicalUrl) else None
+        if row is None:
+            raise UsageError(f"no page is stored for {url}; `explain` tells why")
+        return self._body_of(row)
+
+    def explain(self, url: str) -> Explanation:
+        """What became of a URL (any spelling), and why."""
+        with self._reading() as tables:
+            config = CrawlConfig(**_known(_config_row(tables)))
+            return explain(
+                [tables],
+                url,
+                canonicalizer=Canonicalizer(config.url_policy),
+                scope=stored_scope(config, tables),
+                user_agent=config.user_agent,
+                now=_now(),
+            )
+
+    # -- mending ---------------------------------------------------------------------------------------
+
+    def retry(self, reason: str | None = None) -> int:
+        """Gives URLs that were given up another chance (with `reason`: those that have it); how many
+        became pending. The store must not be in use."""
+        with self._alone() as (folder, tables, config):
+            parts = real_parts(config, folder, tables)
+            shard = build_shard(config, parts, lambda: None)
+            counted: list[int] = []
+            jobs = [Readmit(reason, False, counted.append)]
+            run = {**stored_status([tables]).as_dict(), "stop_reason": None}
+            try:
+                while not counted:
+                    shard.writer.commit(jobs, starving=False, run=run)
+                    jobs = []
+                shard.writer.close(run)
+            finally:
+                _close_network(parts)
+            return counted[0]
+
+    def check(self, repair: bool = False) -> Report:
+        """Is the store whole; with `repair`, mends what can be mended. It must not be in use."""
+        with self._alone() as (folder, tables, _):
+            return check(tables, StoredBodies(folder.path), repair=repair)
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    def _running(self) -> Shard:
+        if self._shard is None:
+            raise StateError("the crawl has not been started")
+        return self._shard
+
+    @contextmanager
+    def _reading(self) -> Iterator[Tables]:
+        folder = StoreFolder(self._path)
+        folder.open()
+        tables = _tables(folder.shard_path(0), read_only=True)
+        try:
+            yield tables
+        finally:
+            tables.close()
+
+    def _read(self, rows: Callable[[Sequence[Tables]], Iterator[Any]]) -> Iterator[Any]:
+        with self._reading() as tables:
+            yield from rows([tables])
+
+    @contextmanager
+    def _alone(self) -> Iterator[tuple[StoreFolder, LmdbTables, CrawlConfig]]:
+        folder = StoreFolder(self._path)
+        folder.open()
+        folder.lock(_now())
+        try:
+            tables = _tables(folder.shard_path(0), create=False)
+            try:
+                yield folder, tables, CrawlConfig(**_known(_config_row(tables)))
+            finally:
+                tables.close()
+        finally:
+            folder.unlock()
+
+    def _body_of(self, row: PageRow) -> bytes:
+        place = BodyPlace(row.warc_file, row.warc_offset)
+        return StoredBodies(self._path).read(place, row.sha256)
+
+    def __repr__(self) -> str:
+        return f"Crawl({str(self._path)!r}, {self.status()!r})"
+
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_()
+
+
+def _parsed(seeds: Sequence[str], config: CrawlConfig) -> list[CanonicalUrl | RefusedUrl]:
+    """The seeds as URLs. Raises UsageError for the first that is none."""
+    canonicalizer = Canonicalizer(config.url_policy)
+    urls: list[CanonicalUrl | RefusedUrl] = []
+    for text in seeds:
+        url = canonicalizer.parse(text)
+        if url is None:
+            near = (
+                f"; did you mean https://{text}?" if canonicalizer.parse(f"https://{text}") else ""
+            )
+            raise UsageError(f"the seed {text!r} is no URL{near}")
+        urls.append(url)
+    return urls
+
+
+def _local_test(config: CrawlConfig) -> Callable[[str], bool]:
+    """Whether a host is one that the user has named as local: by `resolve`, or as an address inside
+    `allow_net`."""
+    resolve = ResolveMap(config.resolve)
+    networks = [ipaddress.ip_network(network) for network in config.allow_net]
+
+    def is_local(host: str) -> bool:
+        if resolve.answer(host) is not None:
+            return True
+        try:
+            address = ipaddress.ip_address(host.strip("[]"))
+        except ValueError:
+            return False
+        return any(address in network for network in networks)
+
+    return is_local
+
+
+def _config_row(tables: Tables) -> dict[str, Any]:
+    with tables.read() as txn:
+        row = txn.meta.get("config")
+    return dict(row) if isinstance(row, dict) else {}
+
+
+def _stored_config(folder: StoreFolder) -> dict[str, Any]:
+    tables = _tables(folder.shard_path(0), read_only=True)
+    try:
+        return _config_row(tables)
+    finally:
+        tables.close()
+
+
+def _tables(
+    path: Path,
+    map_bytes: int = 1 << 36,
+    *,
+    read_only: bool = False,
+    create: bool = True,
+) -> LmdbTables:
+    return LmdbTables.open(path, map_bytes=map_bytes, read_only=read_only, create=create)
+
+
+def _soup(body: bytes, encoding: str | None) -> BeautifulSoup:
+    return soup(body, encoding or "utf-8")
+
+
+def _now() -> float:
+    return RealClock().unix_s()
+
+
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a stored configuration that this version knows."""
+    return {name: value for name, value in row.items() if name in CrawlConfig.__dataclass_fields__}
+
+
+def _close(parts: Parts, tables: LmdbTables, folder: StoreFolder) -> None:
+    _close_network(parts)
+    tables.close()
+    folder.unlock()
+
+
+def _close_network(parts: Parts) -> None:
+    parts.fetcher.close()
+    parts.resolver.close()
+    if parts.executor is not None:
+        # A look-up that hangs in the system's resolver cannot be ended; it is not waited for.
+        parts.executor.shutdown(wait=False, cancel_futures=True)
+    parts.documents.close()

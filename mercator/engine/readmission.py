@@ -1,0 +1,81 @@
+"""Re-admission: URLs that ended with a reason get another chance, a bounded piece a commit."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from mercator.engine.host_rows import HostRows
+from mercator.engine.inbox import Readmit
+from mercator.engine.intake import Intake
+from mercator.engine.recorder import Recorder
+from mercator.frontier.lifecycle import RULE_REFUSALS
+from mercator.politeness.robots_cache import origin_of
+from mercator.ports import Txn
+from mercator.rows import UrlRow
+from mercator.urls.url_key import host_id
+from mercator.values import CanonicalUrl, Reason, State, UrlKey
+
+_PER_COMMIT = 1000
+
+
+class Readmission:
+    """Walks table `dead` once for each order. Threads: confined to the writer thread."""
+
+    def __init__(self, intake: Intake, recorder: Recorder) -> None:
+        self._intake = intake
+        self._recorder = recorder
+        self._orders: deque[Readmit] = deque()
+        self._after: UrlKey | None = None
+        self._count = 0
+
+    def active(self) -> bool:
+        """True while an order is being worked off."""
+        return bool(self._orders)
+
+    def add(self, order: Readmit) -> None:
+        """Enters an order; orders are worked off one after the other."""
+        self._orders.append(order)
+
+    def step(self, txn: Txn, hosts: HostRows) -> None:
+        """Looks at up to 1,000 rows."""
+        if not self._orders:
+            return
+        order = self._orders[0]
+        piece: list[tuple[UrlKey, Reason]] = []
+        for key, dead in txn.dead.scan(after=self._after):
+            piece.append((key, dead.reason))
+            if len(piece) == _PER_COMMIT:
+                break
+        for key, reason in piece:
+            if self._wanted(order, reason):
+                self._count += self._take_back(txn, key, order, hosts)
+        if len(piece) == _PER_COMMIT:
+            self._after = piece[-1][0]
+            return
+        self._orders.popleft()
+        count, self._count, self._after = self._count, 0, None
+        order.done(count)
+
+    def _wanted(self, order: Readmit, reason: Reason) -> bool:
+        if order.rules:
+            return reason in RULE_REFUSALS
+        return order.reason is None or reason == order.reason
+
+    def _take_back(self, txn: Txn, key: UrlKey, order: Readmit, hosts: HostRows) -> bool:
+        row = txn.urls.get(key)
+        assert row is not None, "a dead URL has a row"
+        if row.state is State.REFUSED:
+            return row.reason in RULE_REFUSALS and self._recorder.take_back(txn, key, row, hosts)
+        if order.rules or (order.reason is None and row.state is not State.FAILED):
+            return False
+        self._retry(txn, key, row, hosts)
+        return True
+
+    def _retry(self, txn: Txn, key: UrlKey, row: UrlRow, hosts: HostRows) -> None:
+        """A given-up URL starts anew; its host too, except that nothing shortens a wait."""
+        url = self._intake.canonicalizer.parse(row.url)
+        assert isinstance(url, CanonicalUrl), "what was tried has a canonical form"
+        if row.reason is Reason.ROBOTS_UNKNOWN:
+            txn.robots.delete(origin_of(row.url))
+        hosts.forgive(host_id(url.host), url.host)
+        self._intake.readmit(txn, key, row._replace(attempts=0, status=0), hosts, url.host)

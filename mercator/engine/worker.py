@@ -1,0 +1,104 @@
+"""A worker: takes, visits, hands over. A visit that raises costs its URL, never the worker."""
+
+from __future__ import annotations
+
+import logging
+
+from mercator.engine.dispatch import Dispatcher
+from mercator.engine.gate import Interrupted
+from mercator.engine.host_clock import ClockRules, HostClocks
+from mercator.engine.inbox import Inbox
+from mercator.engine.lease import Lease
+from mercator.engine.outcome import Finished
+from mercator.engine.visit import Visit
+from mercator.ports import Clock
+from mercator.values import Errand, Ticket
+
+_log = logging.getLogger("mercator")
+
+
+class Worker:
+    """The loop of one fetch thread. Threads: one object may serve all workers (no state of its own)."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        visit: Visit,
+        inbox: Inbox,
+        clocks: HostClocks,
+        rules: ClockRules,
+        clock: Clock,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._visit = visit
+        self._inbox = inbox
+        self._clocks = clocks
+        self._rules = rules
+        self._clock = clock
+
+    def run(self) -> None:
+        """Works until the dispatcher stops."""
+        while (task := self._dispatcher.take()) is not None:
+            self.do(task)
+
+    def do(self, task: Ticket | Errand) -> None:
+        """One ticket or errand, from its hand-out to the writer's inbox."""
+        lease = Lease(self._dispatcher, self._rules, self._clock, task)
+        try:
+            if isinstance(task, Ticket):
+                finished = self._visit.visit(task, lease)
+            else:
+                finished = self._visit.run_errand(task, lease)
+        except Interrupted:
+            lease.abandon(self._clocks.get(task.host_id))
+            return
+        except Exception as error:
+            # Anything a page provoked in our own code: the URL gets a second chance, then it is
+            # `poison`; the traceback is in the log.
+            _log.exception("a visit raised: %s", task.url)
+            finished = self._poisoned(task, lease, error)
+        finally:
+            lease.close()
+        if finished is not None:
+            self._hand_over(finished, lease)
+
+    def _hand_over(self, finished: Finished, lease: Lease) -> None:
+        """To the writer; a ticket that goes back does so afterwards, so that what happens to the URL
+        next is committed later than this."""
+        self._inbox.put(finished)
+        if not finished.returned:
+            return
+        ticket = finished.ticket
+        assert ticket is not None, "only a ticket is returned"
+        if finished.requested:
+            ticket = ticket._replace(attempts=ticket.attempts + 1)
+        if finished.errand is not None:
+            lease.leave_to_errand(ticket)
+        elif finished.drain is not None:
+            lease.end(ticket, finished.clock)
+        else:
+            lease.give_back(ticket, finished.clock)
+
+    def _poisoned(self, task: Ticket | Errand, lease: Lease, error: Exception) -> Finished:
+        clock = self._clocks.get(task.host_id)
+        now = self._clock.unix_s()
+        clock = clock._replace(
+            version=clock.version + 1, due_at=max(clock.due_at, now + clock.gap_s)
+        )
+        self._clocks.put(task.host_id, clock)
+        lease.release(clock)
+        if isinstance(task, Errand):
+            asking = self._clocks.get(task.asking_host_id)
+            asking = asking.blocked(now + self._rules.back_off_s(6), "back_off")
+            self._clocks.put(task.asking_host_id, asking)
+            lease.release_asking(task.asking_host_id, asking)
+        return Finished(
+            ticket=task if isinstance(task, Ticket) else None,
+            errand_host=task.host_id if isinstance(task, Errand) else None,
+            host_id=task.host_id,
+            host=task.host,
+            clock=clock,
+            poisoned=True,
+            error=f"{type(error).__name__}: {error}"[:300],
+            due_at=now + self._rules.back_off_s(1),
+        )
