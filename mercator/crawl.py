@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from mercator.errors import (
     StateError,
     UsageError,
 )
-from mercator.net.resolve_map import ResolveMap
 from mercator.ports import Tables
 from mercator.records import (
     Explanation,
@@ -42,12 +40,13 @@ from mercator.report.pages import pages
 from mercator.report.status import stored_status
 from mercator.report.visits import visits
 from mercator.rows import PageRow
+from mercator.seeds import check_contact, parsed_seeds
 from mercator.store.check import Report, check
 from mercator.store.folder import StoreFolder
 from mercator.store.lmdb_tables import LmdbTables
 from mercator.store.stored_bodies import StoredBodies
 from mercator.urls.canonical import Canonicalizer, versions
-from mercator.values import BodyPlace, CanonicalUrl, RefusedUrl
+from mercator.values import BodyPlace, CanonicalUrl
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -77,7 +76,7 @@ class Crawl:
         if isinstance(seeds, str):
             raise UsageError("seeds must be a list of URLs, not one string")
         self._seeds = list(seeds)
-        _parsed(self._seeds, self._config)
+        parsed_seeds(self._seeds, self._config)
         self._lock = threading.Lock()
         self._shard: Shard | None = None
 
@@ -114,13 +113,13 @@ class Crawl:
             info = folder.open()
             stored = {**_stored_config(folder), "url_policy": info.url_policy}
             config = self._config.over(stored)
-            self._check_contact(config)
+            check_contact(self._seeds, config)
             folder.lock(_now())
             return folder, config
         if not self._seeds:
             folder.open()  # raises StoreMissingError, which says how a store is made
         config = self._config
-        self._check_contact(config)
+        check_contact(self._seeds, config)
         folder.lock(_now())
         try:
             folder.create(
@@ -134,30 +133,18 @@ class Crawl:
             raise
         return folder, config
 
-    def _check_contact(self, config: CrawlConfig) -> None:
-        """Site owners must be able to reach whoever crawls: no contact, no real site."""
-        if config.contact is not None:
-            return
-        local = _local_test(config)
-        for url in _parsed(self._seeds, config):
-            if isinstance(url, CanonicalUrl) and not local(url.host):
-                raise UsageError(
-                    f"{url.host} is a real site: give a contact that its owner can write to "
-                    "(--contact, contact= or MERCATOR_CONTACT)"
-                )
-
     def _build(self, folder: StoreFolder, config: CrawlConfig, *, seeds: Sequence[str]) -> Shard:
         tables = _tables(folder.shard_path(0), config.map_bytes, create=False)
         parts: Parts | None = None
         try:
             before = _config_row(tables)
-            parts = real_parts(config, folder, tables)
+            parts = self._make_parts(config, folder, tables)
             shard = build_shard(config, parts, partial(_close, parts, tables, folder))
             now = config.as_dict()
             with tables.write() as txn:
                 txn.meta.put("config", now)
             changed = bool(before) and any(before.get(rule) != now[rule] for rule in RULES)
-            shard.engine.start(_parsed(seeds, config), readmit=changed)
+            shard.engine.start(parsed_seeds(seeds, config), readmit=changed)
         except BaseException:
             if parts is None:
                 tables.close()
@@ -165,6 +152,10 @@ class Crawl:
                 _close(parts, tables, folder)
             raise
         return shard
+
+    def _make_parts(self, config: CrawlConfig, folder: StoreFolder, tables: LmdbTables) -> Parts:
+        """The adapters of a run; a crash test's subclass sets `Parts.at` here."""
+        return real_parts(config, folder, tables)
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """True when the crawl has ended, False when the time ran out.
@@ -207,7 +198,7 @@ class Crawl:
         Raises UsageError for a text that is no URL.
         """
         texts = list(urls)
-        found = _parsed(texts, self._config)
+        found = parsed_seeds(texts, self._config)
         shard = self._shard
         if shard is None:
             self._seeds.extend(texts)
@@ -354,39 +345,6 @@ class Crawl:
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
-
-
-def _parsed(seeds: Sequence[str], config: CrawlConfig) -> list[CanonicalUrl | RefusedUrl]:
-    """The seeds as URLs. Raises UsageError for the first that is none."""
-    canonicalizer = Canonicalizer(config.url_policy)
-    urls: list[CanonicalUrl | RefusedUrl] = []
-    for text in seeds:
-        url = canonicalizer.parse(text)
-        if url is None:
-            near = (
-                f"; did you mean https://{text}?" if canonicalizer.parse(f"https://{text}") else ""
-            )
-            raise UsageError(f"the seed {text!r} is no URL{near}")
-        urls.append(url)
-    return urls
-
-
-def _local_test(config: CrawlConfig) -> Callable[[str], bool]:
-    """Whether a host is one that the user has named as local: by `resolve`, or as an address inside
-    `allow_net`."""
-    resolve = ResolveMap(config.resolve)
-    networks = [ipaddress.ip_network(network) for network in config.allow_net]
-
-    def is_local(host: str) -> bool:
-        if resolve.answer(host) is not None:
-            return True
-        try:
-            address = ipaddress.ip_address(host.strip("[]"))
-        except ValueError:
-            return False
-        return any(address in network for network in networks)
-
-    return is_local
 
 
 def _config_row(tables: Tables) -> dict[str, Any]:

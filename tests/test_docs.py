@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mercator.cli import parser
+from mercator.flags import parser
 
 README = Path(__file__).parent.parent / "README.md"
 

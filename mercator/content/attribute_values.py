@@ -10,12 +10,17 @@ MAX_TITLE_CHARS = 500
 _MAX_REL_CHARS = 1000
 _MAX_CANDIDATES = 100
 INLINE_NAMES = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q s samp "
-    "small span strike strong sub sup time tt u var wbr".split()
+    (
+        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn"),
+        *("em", "font", "i", "ins", "kbd", "label", "mark", "nobr", "q", "s", "samp", "small"),
+        *("span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
+    )
 )
 """Elements whose text runs on with what stands beside them; all others set it apart."""
 
-UNSHOWN_NAMES = frozenset("script style template textarea iframe noembed noframes".split())
+UNSHOWN_NAMES = frozenset(
+    ("script", "style", "template", "textarea", "iframe", "noembed", "noframes")
+)
 """Elements whose text is not shown as the page's."""
 
 RAW_PER_SHOWN_CHAR = 20

@@ -11,7 +11,8 @@ import re
 
 from mercator.content import media_type, prescan
 from mercator.content.decoders import decode
-from mercator.content.markup_bounds import bounded_tree
+from mercator.content.labels import encoding_of
+from mercator.content.markup_bounds import bounded, tree_of
 
 __all__ = ["decide", "decode"]
 
@@ -31,7 +32,7 @@ def decide(body: bytes, content_type: str | None) -> tuple[str, str]:
     if bom is not None:
         return bom, "bom"
     essence, label = media_type.parse(content_type) if content_type is not None else ("", "")
-    encoding = prescan.encoding_of(label) if label else None
+    encoding = encoding_of(label) if label else None
     if encoding is not None:
         return encoding, "header"
     if media_type.is_html(essence):
@@ -65,7 +66,7 @@ def _from_late_meta(body: bytes) -> str | None:
     """
     if b"charset" not in body.lower() or not _META.search(body):
         return None
-    root = bounded_tree(body).root
+    root = tree_of(bounded(body)).root
     for meta in root.css("meta[charset],meta[http-equiv]") if root is not None else ():
         attributes = meta.attributes
         encoding = prescan.declared_in_meta(

@@ -7,19 +7,9 @@ from __future__ import annotations
 
 import re
 
-import webencodings
+from mercator.content.labels import encoding_of
 
 PRESCAN_BYTES = 1024
-
-_NAMES = {
-    name.lower(): name
-    for name in (
-        *("UTF-8", "IBM866", "KOI8-R", "KOI8-U", "GBK", "Big5", "EUC-JP", "ISO-2022-JP"),
-        *("Shift_JIS", "EUC-KR", "UTF-16BE", "UTF-16LE", "ISO-8859-8-I"),
-        *(f"ISO-8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
-    )
-}
-"""Names as the standard writes them, where they are not all in lower case."""
 
 _SPACE = rb"\t\n\f\r "
 _ATTRIBUTE = re.compile(
@@ -37,14 +27,6 @@ _CHARSET_VALUE = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\"'\t\n\f\r ;][^\t\n\f\r
 _XML_DECLARATION = re.compile(
     rb"<\?xml[^>]*?encoding[\0-\x20]*=[\0-\x20]*([\"'])([^>\0-\x20]*?)\1[^>]*>"
 )
-
-
-def encoding_of(label: str) -> str | None:
-    """The encoding's name for a label (WHATWG Encoding 4.2), None for an unknown one."""
-    if not label.isascii():
-        return None
-    encoding = webencodings.lookup(label)
-    return None if encoding is None else _NAMES.get(encoding.name, encoding.name)
 
 
 def declared_in_meta(http_equiv: str, content: str | None, charset: str | None) -> str | None:

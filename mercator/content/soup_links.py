@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from bs4 import BeautifulSoup, NavigableString, Tag
-from bs4.element import PreformattedString
+from bs4 import BeautifulSoup, Tag
+from bs4.element import NavigableString, PreformattedString
 from bs4.exceptions import ParserRejectedMarkup
 
 from mercator.content.attribute_values import (
@@ -19,7 +19,7 @@ from mercator.content.attribute_values import (
     rel_tokens,
     shown_text,
 )
-from mercator.content.decode import decode
+from mercator.content.decode import decide, decode
 from mercator.content.elements import ElementCollector, PageElements
 
 _RAW_TEXT: Final = frozenset(
@@ -28,12 +28,13 @@ _RAW_TEXT: Final = frozenset(
 """Elements whose content is no markup; html.parser builds elements in most of them."""
 
 
-def soup(body: bytes, encoding: str) -> BeautifulSoup:
+def soup(body: bytes, encoding: str | None = None) -> BeautifulSoup:
     """A page's body as Beautiful Soup, decoded as the crawler decoded it.
 
-    `encoding` is the name that `decide` gave. Never raises on a body.
+    `encoding` is the name that `decide` gave; without one it is decided again, from the body alone.
+    Never raises on a body.
     """
-    text = decode(body, encoding)
+    text = decode(body, encoding or decide(body, None)[0])
     try:
         return BeautifulSoup(text, "html.parser", on_duplicate_attribute="ignore")
     except ParserRejectedMarkup:

@@ -22,7 +22,7 @@ from mercator.content.attribute_values import (
     shown_text,
 )
 from mercator.content.elements import ElementCollector, PageElements
-from mercator.content.markup_bounds import bounded_tree
+from mercator.content.markup_bounds import bounded, tree_of
 from mercator.values import RawLink
 
 _MAX_ANCHOR_NODES = 300
@@ -30,6 +30,7 @@ _MAX_ANCHOR_NODES = 300
 each of them."""
 
 _MAX_HEAD_SIBLINGS = 100
+_MAX_SHADOW_ROOTS = 1000
 
 
 def _id(name: str) -> int:
@@ -84,20 +85,23 @@ def read_elements(markup: bytes, user_agent: str, max_links: int) -> PageElement
     30 KB with 50 links. Source: WHATWG HTML 13.2; the kinds of link are the interface's.
     """
     collector = ElementCollector(user_agent, max_links)
-    root = bounded_tree(markup).root
+    safe = bounded(markup)
+    root = tree_of(safe).root
     if root is not None:
-        _Walk(collector, markup).through(root)
+        _Walk(collector, markup, is_thinned=safe is not markup).through(root)
     return collector.elements()
 
 
 class _Walk:
     """One walk through one tree. Threads: confined to the thread that parses."""
 
-    __slots__ = ("_collector", "_foreign", "_markup")
+    __slots__ = ("_canonical_in_head", "_collector", "_foreign", "_is_thinned", "_markup")
 
-    def __init__(self, collector: ElementCollector, markup: bytes) -> None:
+    def __init__(self, collector: ElementCollector, markup: bytes, is_thinned: bool) -> None:
         self._collector = collector
         self._markup = markup
+        self._is_thinned = is_thinned
+        self._canonical_in_head: bool | None = None
         self._foreign: dict[int, bool] = {}
         """Elements outside of the HTML namespace: True in SVG, False in MathML."""
 
@@ -110,6 +114,7 @@ class _Walk:
         wanted = _WANTED
         foreign = self._foreign
         walks = [root.traverse()]
+        shadow_roots = 0
         while walks:
             for node in walks[-1]:
                 tag = node.tag_id
@@ -123,9 +128,12 @@ class _Walk:
                     foreign.update(_foreign_elements(node))
                 elif tag != _TEMPLATE:
                     self._other(node, tag, in_shadow=len(walks) > 1)
-                elif (shadow := _shadow_root(node)) is not None:
-                    walks.append(shadow.traverse())
-                    break
+                elif shadow_roots < _MAX_SHADOW_ROOTS:
+                    shadow = _shadow_root(node)
+                    if shadow is not None:
+                        shadow_roots += 1
+                        walks.append(shadow.traverse())
+                        break
             else:
                 walks.pop()
 
@@ -167,7 +175,7 @@ class _Walk:
                 collector.add(src, "iframe" if tag == _IFRAME else "frame")
         elif tag == _SOURCE:
             parent = node.parent
-            if parent is not None and parent.tag_id == _PICTURE:
+            if self._is_thinned or (parent is not None and parent.tag_id == _PICTURE):
                 collector.srcset(attributes)
         elif not in_shadow:
             if tag == _BASE:
@@ -202,9 +210,14 @@ class _Walk:
             ):
                 return False
             before = before.prev
-        head_end = _END_OF_HEAD.search(self._markup)
-        head = self._markup[: head_end.start()] if head_end else self._markup
-        return closed and before is None and b"canonical" in head.lower()
+        return closed and before is None and self._head_holds_canonical()
+
+    def _head_holds_canonical(self) -> bool:
+        if self._canonical_in_head is None:
+            head_end = _END_OF_HEAD.search(self._markup)
+            head = self._markup[: head_end.start()] if head_end else self._markup
+            self._canonical_in_head = b"canonical" in head.lower()
+        return self._canonical_in_head
 
 
 def _anchor_text(anchor: LexborNode) -> str:

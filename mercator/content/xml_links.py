@@ -29,7 +29,7 @@ _MAX_OPEN_TEXTS = 100
 """Links within links whose texts are gathered at the same time."""
 
 
-class _NotPlainXml(Exception):  # noqa: N818 - not an error of ours: the page is read as HTML then
+class _NotPlainXml(Exception):
     """The page declares entities. Threads: immutable."""
 
 

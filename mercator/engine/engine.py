@@ -155,11 +155,13 @@ class Engine:
         return self._writer.can_work(starving=self._dispatcher.starving(self._config.commit_s))
 
     def _is_ripe(self) -> bool:
-        """A group is committed when it is large or old enough, or when workers wait for its links."""
+        """A group is committed when it is large or old enough, or when workers wait: for its links,
+        or for its leases (at most 2 x threads are out; at half of them nobody has to wait yet)."""
         since_s = self._inbox.oldest_s()
         return (
             self._stop_reason is not None
             or since_s is None
+            or len(self._inbox) >= self._config.threads
             or len(self._inbox) * _PUTS_PER_VISIT >= self._config.commit_puts
             or self._clock.monotonic_s() - since_s >= self._config.commit_s
             or self._dispatcher.starving(self._config.commit_s)

@@ -2,16 +2,21 @@
 
 | file | noun |
 |---|---|
-| `tables.py` | the map of the disk: every table's key and value in words, the format version, frozen numbers |
+| `tables.py` | the map of the disk: every table in words, format version, frozen numbers |
 | `codec.py`, `url_codec.py` | bytes <-> rows |
 | `typed.py` | the typed tables over any ordered key-value transaction; both adapters use it |
 | `lmdb_tables.py` | `ports.Tables` on LMDB; the only file that imports lmdb |
+| `lmdb_errors.py` | what LMDB says no to, in the words of the error tree |
+| `transaction_gate.py` | who is inside an environment: it grows and closes while nobody is |
 | `memory_tables.py` | `ports.Tables` in memory, for tests and notebooks; same contract suite |
-| `gate.py` | who is inside an LMDB environment, so that it can be closed or grown while nobody is |
 | `folder.py`, `folder_lock.py`, `mount.py` | the store's folder: store.json, lock, refused file systems |
-| `warc.py` | one response as WARC 1.1 records: the serialiser |
-| `documents.py` | appending records and bodies, syncing them, cutting back at opening |
-| `check.py` | do tables and files agree, and what can be mended |
+| `disk.py` | what the file system says no to, and writes that are whole |
+| `warc.py`, `warc_reader.py` | the serialiser of WARC 1.1 records, and reading them back |
+| `documents.py`, `warc_files.py` | `ports.Documents`: append, sync, and cut back at opening |
+| `bodies.py` | the same without WARC: one file a body |
+| `prepared.py`, `stored_bodies.py` | a response ready for the disk; a stored body by its place |
+| `check.py` and `check_*.py`, `checkup.py` | do tables and files agree, and what can be mended |
+| `findings.py`, `sorted_records.py` | what a check found; sorting more than fits in memory |
 
 Invariants:
 
@@ -24,7 +29,7 @@ Invariants:
 - One process writes a store, guarded by `DIR/lock`; readers of other processes take no lock.
 
 Threads: reads from any thread, each transaction in the thread that began it; one write transaction
-at a time. An environment does not survive `fork`: it is refused in the child, which opens its own.
+at a time. An environment does not survive `fork`: the child is refused; start it with spawn.
 
 Deliberately absent: threads (the engine owns the writer), the clock (times are handed in), caches
 (LMDB's pages are the cache), any repair that happens without being asked for.

@@ -198,7 +198,7 @@ class _Environment:
     def _check_length(self, data: Path) -> None:
         """Refuses a file that ends before a page in use: a look at it is a bus error, which ends the
         process. Pages that were given back in the commit that took them are never written, so a
-        whole file may be a little short too; then all of it is walked (some 20 MB a second)."""
+        whole file may be a little short too; then all of it is walked (some 200 MB a second)."""
         if data.stat().st_size >= (self.env.info()["last_pgno"] + 1) * self.page_bytes:
             return
         with self.env.begin():  # keeps a writer beside us from using pages again meanwhile

@@ -84,8 +84,6 @@ def decode_url_row(value: bytes) -> UrlRow:
             "open the store with the Mercator that wrote it, or a later one"
         )
     at = _TEXT_AT + text_bytes
-    if at > len(value):
-        raise ValueError("the row ends within its text")
     text = value[_TEXT_AT:at].decode("utf-8", "surrogatepass")
     parent = target = b""
     if flags & PARENT:
@@ -100,7 +98,7 @@ def decode_url_row(value: bytes) -> UrlRow:
         attempts, hops, poisoned, status, due_at, first_at, last_at = _TRIED.unpack_from(value, at)
         at += _TRIED.size
     url = text
-    if flags & URL_DIFFERS:
+    if flags & URL_DIFFERS and at <= len(value):
         url = value[at:].decode("utf-8", "surrogatepass")
     elif at != len(value):
         raise ValueError("the row is shorter or longer than its parts")

@@ -52,6 +52,8 @@ def plain_links(
 
     def resolve(href: str) -> CanonicalUrl | RefusedUrl | None:
         text = href.partition("#")[0] if "#" in href else href
+        if len(text) > max_url_bytes:  # or a link of a million steps would be copied at each
+            return by_parser(href)
         site, host = origin, page.host
         if text[:1] == "/":
             rest = text

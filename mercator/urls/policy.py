@@ -49,8 +49,7 @@ _DROPPED_PREFIXES = TRACKING_PREFIXES + SESSION_PREFIXES
 _DROPPED_NAMES = TRACKING_NAMES | SESSION_NAMES
 _TOKEN = re.compile(TOKEN_VALUE)
 _COOKIELESS = re.compile(COOKIELESS_SEGMENT)
-_SLASHES = re.compile("//+")
-_INDEX = re.compile(f"/{INDEX_DOCUMENT}\\Z", re.IGNORECASE)
+_INDEX = re.compile(INDEX_DOCUMENT, re.IGNORECASE)
 _NAME = itemgetter(0)
 
 
@@ -82,19 +81,14 @@ def standard_key(url: str) -> str:
 def aggressive_key(url: str) -> str:
     """The standard key without double slashes, trailing slash and index document in the path.
 
-    Repeated until nothing changes, as each of the three can uncover another.
+    Index documents go until none is left: `/a/index.html/index.php` is `/a`.
     """
     head, mark, query = standard_key(url).partition("?")
     start = head.index("/", 8)
-    path = head[start:]
-    while True:
-        path = _SLASHES.sub("/", path)
-        if path.endswith("/") and len(path) > 1:
-            path = path[:-1]
-        index = _INDEX.search(path)
-        if index is None:
-            return head[:start] + path + mark + query
-        path = path[: index.start() + 1]
+    segments = [segment for segment in head[start:].split("/") if segment]
+    while segments and _INDEX.fullmatch(segments[-1]):
+        segments.pop()
+    return f"{head[:start]}/{'/'.join(segments)}{mark}{query}"
 
 
 class Policy(NamedTuple):

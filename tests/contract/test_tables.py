@@ -594,7 +594,12 @@ ROWS: dict[str, tuple[st.SearchStrategy[object], st.SearchStrategy[object]]] = {
 
 
 @pytest.mark.parametrize("table", sorted(ROWS))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_every_row_comes_back_as_it_went_in(
     tables: Tables, table: str, data: st.DataObject

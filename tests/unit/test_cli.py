@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from mercator import cli
+from mercator import cli, flags
 from mercator.config import CrawlConfig
 from mercator.errors import (
     ConfigError,
@@ -144,7 +144,7 @@ def run(door: type[FakeCrawl]) -> Callable[..., int]:
 
 
 def crawl_flags() -> set[str]:
-    (choices,) = (a.choices for a in cli.parser()._actions if isinstance(a.choices, dict))
+    (choices,) = (a.choices for a in flags.parser()._actions if isinstance(a.choices, dict))
     options = {option for action in choices["crawl"]._actions for option in action.option_strings}
     return options - {"-h", "--help"}
 
@@ -339,7 +339,7 @@ def test_the_help_of_crawl_tells_every_default(run: Any, capsys: Any) -> None:
     assert "key_url (default: none)" in text
     assert "sha256 (default: on)" in text
     assert "--no-warc" in text
-    assert text.count("(default:") == len(cli.FLAGS)
+    assert text.count("(default:") == len(flags.FLAGS)
 
 
 def test_the_summary_as_json_is_alone_on_standard_output(
@@ -540,7 +540,7 @@ def test_an_interrupt_without_a_crawl_leaves_no_traceback(
     def interrupt(argv: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_parsed", interrupt)
+    monkeypatch.setattr(cli, "parsed", interrupt)
     assert run("status", "d") == 130
     assert one_line(capsys) == "mercator: interrupted\n"
 

@@ -149,10 +149,14 @@ def test_text_that_is_not_packed_at_all(coding: str) -> None:
     assert caught.value.kind is FailureKind.CONTENT_DECODING_ERROR
 
 
-def test_a_zstd_window_of_gigabytes_is_refused() -> None:
-    header = b"\x28\xb5\x2f\xfd" + bytes([0b0000_0000, 21 << 3])
+@pytest.mark.parametrize(("window_log", "fits"), [(23, True), (24, False), (31, False)])
+def test_a_zstd_window_is_bounded(window_log: int, fits: bool) -> None:
+    frame = b"\x28\xb5\x2f\xfd\0" + bytes([(window_log - 10) << 3]) + b"\x01\x00\x00"
+    if fits:
+        assert _all(Pieces(frame), "zstd") == b""
+        return
     with pytest.raises(AnswerError) as caught:
-        _all(Pieces(header + b"\x01\x00\x00"), "zstd")
+        _all(Pieces(frame), "zstd")
     assert caught.value.kind is FailureKind.CONTENT_DECODING_ERROR
 
 

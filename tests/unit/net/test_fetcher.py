@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,9 @@ def test_refused_everywhere(fetcher: HttpFetcher) -> None:
     with LoopbackServer(keeping_alive(page())) as server:
         port = server.port
     got = failure(
-        fetcher.fetch(_request("http://site.test/", port, addresses=("127.0.0.1", "127.0.0.2")))
+        fetcher.fetch(
+            _request("http://site.test/", port, addresses=("127.0.0.1", "255.255.255.255"))
+        )
     )
     assert got.kind is FailureKind.CONNECTION_REFUSED
     assert got.address == "127.0.0.1"
@@ -248,14 +251,23 @@ def test_an_answer_that_had_begun_is_not_asked_for_again(fetch: Fetch) -> None:
         assert (server.connections, len(server.requests)) == (1, 2)
 
 
-def test_what_a_server_says_unasked_is_not_the_next_answer(fetch: Fetch) -> None:
+@pytest.mark.parametrize("late", [False, True], ids=["with-the-answer", "later"])
+def test_what_a_server_says_unasked_is_not_the_next_answer(fetch: Fetch, late: bool) -> None:
+    read, said = threading.Event(), threading.Event()
+
     def says_408(talk: Conversation) -> None:
         talk.request()
-        talk.send(page(b"1") + page(b"idle too long", status="408 Request Timeout"))
+        talk.send(page(b"1"))
+        if late:
+            read.wait()
+        talk.send(page(b"idle too long", status="408 Request Timeout"))
+        said.set()
         talk.wait_for_close()
 
     with LoopbackServer(says_408, answering(page(b"2"))) as server:
         result(fetch(server))
+        read.set()
+        said.wait()
         assert result(fetch(server)).body.read() == b"2"
 
 
@@ -290,6 +302,20 @@ def test_idle_connections_are_bounded(bodies: BodyMemory) -> None:
         fetcher.close()
         result(fetcher.fetch(_request("http://a.test/", server.port))).body.close()
         fetcher.close()
+
+
+def test_nothing_stays_open_once_the_fetcher_is_closed(fetcher: HttpFetcher) -> None:
+    gone = threading.Event()
+
+    def handler(talk: Conversation) -> None:
+        while talk.request():
+            talk.send(page())
+        gone.set()
+
+    fetcher.close()
+    with LoopbackServer(handler) as server:
+        result(fetcher.fetch(_request("http://site.test/", server.port))).body.close()
+        assert gone.wait(10)
 
 
 def test_idle_connections_make_room_when_descriptors_run_out(

@@ -304,6 +304,7 @@ def test_bodies_beyond_the_budget_lie_in_files() -> None:
         (page(chunked(b"abc", end=b"0\r\nTrailer: x\r\n\r\n"), CHUNKED), b"abc"),
         (page(chunked(b"abc", end=b"0\r\n"), CHUNKED), b"abc"),
         (page(chunked(b"abc"), "Transfer-Encoding: identity, chunked"), b"abc"),
+        (page(b"abcd", "Transfer-Encoding: identity", "Content-Length: 3"), b"abc"),
         (page(b"abc", "Content-Length: 3, 3"), b"abc"),
         (page(b"abc", "Content-Length: 3", "Content-Length: 3"), b"abc"),
         (page(b"abc", "Content-Length: none"), b"abc"),

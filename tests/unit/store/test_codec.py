@@ -281,10 +281,12 @@ def test_a_url_spelled_as_its_key_is_stored_once() -> None:
     assert encode_url_row(same).count(b"h.test") == 1
 
 
-@pytest.mark.parametrize("name", ["urls fresh", "urls full"])
+@pytest.mark.parametrize("name", ["urls fresh", "urls full", "respelled"])
 def test_no_part_of_a_url_row_can_be_missing(name: str) -> None:
-    value = golden(name)
-    for length in range(len(value) - len("https://h.test/a?")):
+    row = GOLDEN_ROWS.get(name) or GOLDEN_ROWS["urls fresh"]._replace(url="https://h.test/a?")
+    value = encode_url_row(row)
+    fixed_bytes = len(value) - (len(row.url) if row.url != row.key_url else 0)
+    for length in range(fixed_bytes):
         with pytest.raises(DECODE_ERRORS):
             decode_url_row(value[:length])
 

@@ -373,6 +373,7 @@ def test_a_lock_file_that_names_nobody(tmp_path: Path, text: str) -> None:
     assert "another process" in one_line(error)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of CPython 3.12 on
 def test_a_forked_child_cannot_give_the_parents_lock_up(tmp_path: Path) -> None:
     folder = make(tmp_path / "store")
     child = os.fork()

@@ -370,6 +370,7 @@ def test_tables_are_not_closed_under_a_transaction(
         assert txn.meta.get("kept") == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of CPython 3.12 on
 def test_a_forked_child_is_refused(open_tables: Open, tmp_path: Path) -> None:
     tables = open_tables()
     refused: list[str] = []
