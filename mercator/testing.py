@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from mercator.errors import StoreDamagedError
 from mercator.ports import Body, Prepared
@@ -210,7 +210,7 @@ class ScriptedFetcher:
             elapsed_s=self._took_s,
         )
 
-    def urls(self) -> Iterable[str]:
+    def urls(self) -> list[str]:
         """The URLs asked for, in order."""
         with self._lock:
             return [url for _, url in self.requests]

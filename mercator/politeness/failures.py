@@ -203,7 +203,6 @@ def _rest(host: HostVerdict, wish_s: float | None) -> HostVerdict:
 
 def _wish_s(value: str, now: float) -> float | None:
     if _DELAY_SECONDS.fullmatch(value):
-        # Eighteen digits are beyond any ceiling, and a million of them would take seconds to read.
-        return float(value.lstrip("0")[:18] or "0")
+        return float(value)  # not int(), which refuses more than some thousand digits
     at = parse_http_date(value, now)
     return None if at is None else max(0.0, at - now)

@@ -146,9 +146,9 @@ class RobotsCache:
             )
         if not resting:
             return _ask(origin, entry)
-        # Counted up to the last failure, not up to now: after a long stop of the crawl the file is
-        # asked for once before its URLs fail.
-        long_enough = row.asked_at - row.unknown_since >= self._give_up_s
+        # Only here, between a failure and the next try: after a long stop of the crawl the file is
+        # asked for once more before its URLs fail.
+        long_enough = now - row.unknown_since >= self._give_up_s
         answer = RobotsAnswer.GIVE_UP if long_enough else RobotsAnswer.UNKNOWN
         return RobotsVerdict(answer, origin, until=until, crawl_delay_s=delay_s)
 

@@ -135,7 +135,7 @@ class TokenBucket:
     def _advance_locked(self) -> float:
         """Fills up to now. What overflows while somebody waits is that waiter's lateness."""
         now_s = self._clock.monotonic_s()
-        self._level += max(0.0, now_s - self._at_s) * self._rate
+        self._level += (now_s - self._at_s) * self._rate
         self._at_s = now_s
         over = self._level - self._capacity
         if over > 0:

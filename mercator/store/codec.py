@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from msgpack import Packer, unpackb  # type: ignore[import-untyped]
+from msgpack import Packer, unpackb
 
 from mercator.errors import StoreVersionError
 from mercator.rows import (

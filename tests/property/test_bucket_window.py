@@ -26,6 +26,7 @@ class Run:
     """Threads of one bucket, each taking and then resting by a script; all releases with times."""
 
     def __init__(self, rate: float, capacity: int, late_s: list[float]) -> None:
+        self.rate, self.capacity = rate, capacity
         self.clock = ManualClock()
         self.bucket = TokenBucket(rate, capacity, clock=self.clock)
         self.released: list[float] = []
@@ -62,13 +63,12 @@ def runs(draw: st.DrawFn) -> tuple[Run, list[list[tuple[int, float]]]]:
 @settings(max_examples=150, deadline=None)
 def test_every_window(drawn: tuple[Run, list[list[tuple[int, float]]]]) -> None:
     run, scripts = drawn
-    rate, capacity = run.bucket._rate, run.bucket._capacity
     run.run(scripts)
     at = run.released
     assert at == sorted(at)
     for i in range(len(at)):
         for j in range(i, len(at)):
-            assert j - i + 1 <= capacity + rate * (at[j] - at[i] + 0.006)
+            assert j - i + 1 <= run.capacity + run.rate * (at[j] - at[i] + 0.006)
 
 
 @given(late_s=lateness, threads=st.integers(1, 6), each=st.integers(1, 12))

@@ -7,6 +7,7 @@ as the servers saw them, were polite.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -128,7 +129,7 @@ def assert_polite(requests: list[tuple[float, str]], took_s: float) -> None:
     for at, url in requests:
         starts[url.split("/")[2]].append(at)
     for times in starts.values():
-        for before, after in zip(times, times[1:], strict=False):
+        for before, after in itertools.pairwise(times):
             assert after - before >= DELAY_S + took_s - 1e-6
 
 

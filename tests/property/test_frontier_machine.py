@@ -231,7 +231,7 @@ class FrontierMachine(RuleBasedStateMachine):
         # What was handed out and is pending again comes once more, behind what is done.
         self.handed.clear()
 
-    # -- what always holds ---------------------------------------------------------------------------------
+    # -- what always holds ------------------------------------------------------------------------------
 
     @invariant()
     def every_url_is_in_exactly_one_place(self) -> None:
@@ -288,26 +288,24 @@ class FrontierMachine(RuleBasedStateMachine):
     def leases_are_bounded(self) -> None:
         assert len(self.frontier.schedule.leases) <= 4
 
+    def _end_now(self, task: Ticket | Errand) -> None:
+        self.frontier.schedule.release(task.host_id, self.clock.monotonic_s())
+        if isinstance(task, Errand):
+            self.errands_out.append(task)
+        else:
+            self.waiting_commit.append((task, False))
+
     def teardown(self) -> None:
         """Nothing is stuck: with time and commits everything that may be fetched is fetched."""
         if not hasattr(self, "frontier"):
             return
         for host in sorted(self.in_flight):
-            task = self.in_flight.pop(host)
-            self.frontier.schedule.release(host, self.clock.monotonic_s())
-            if isinstance(task, Errand):
-                self.errands_out.append(task)
-            else:
-                self.waiting_commit.append((task, False))
+            self._end_now(self.in_flight.pop(host))
         for _ in range(400):
             self._commit()
-            task = self.frontier.schedule.take(self.clock.monotonic_s(), None)
-            if isinstance(task, (Ticket, Errand)):
-                self.frontier.schedule.release(task.host_id, self.clock.monotonic_s())
-                if isinstance(task, Errand):
-                    self.errands_out.append(task)
-                else:
-                    self.waiting_commit.append((task, False))
+            got = self.frontier.schedule.take(self.clock.monotonic_s(), None)
+            if isinstance(got, (Ticket, Errand)):
+                self._end_now(got)
             else:
                 self.clock.advance_s(5.0)
         left = [key for key, state in self.state.items() if state != "done"]

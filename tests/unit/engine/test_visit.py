@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
 from mercator.config import CrawlConfig
-from mercator.testing import Answer
+from mercator.testing import LOOPBACK, Answer, FixedResolver, Script
 from mercator.urls.url_key import url_key
 from mercator.values import FailureKind, FetchRequest, Reason, State
 from tests.harness import Harness
@@ -21,10 +22,11 @@ def page(*links: str) -> Answer:
     return (200, HTML, f"<title>t</title>{body}".encode())
 
 
-def site(
-    pages: Mapping[str, Answer | FailureKind | list[Answer | FailureKind]],
-    robots: Answer | FailureKind = (404, {}, b""),
-):  # type: ignore[no-untyped-def]
+Turn = Answer | FailureKind
+Pages = Mapping[str, Turn | Sequence[Turn]]
+
+
+def site(pages: Pages, robots: Turn = (404, {}, b"")) -> Script:
     """A script: URL to answer (a list: one after the other, the last for ever); others are 404."""
     seen: dict[str, int] = {}
 
@@ -43,10 +45,9 @@ def site(
     return script
 
 
-def crawl(
-    pages: Mapping[str, object], *seeds: str, robots: object = (404, {}, b""), **settings: object
-) -> Harness:
-    harness = Harness(site(pages, robots), CrawlConfig(threads=4, **settings))  # type: ignore[arg-type]
+def crawl(pages: Pages, *seeds: str, robots: Turn = (404, {}, b""), **settings: object) -> Harness:
+    config = CrawlConfig(threads=4, **settings)  # type: ignore[arg-type]
+    harness = Harness(site(pages, robots), config)
     harness.seed(*(seeds or ("http://a.test/",)))
     harness.reason = harness.run()
     assert_adds_up(harness)
@@ -95,24 +96,24 @@ def test_gaps_count_from_the_end_of_the_last_request() -> None:
     h = crawl({"http://a.test/": page("/1", "/2", "/3")}, delay_s=2.0)
     starts = [at for at, _ in h.fetcher.requests]
     assert len(starts) == 5
-    assert all(b - a >= 2.0 + 0.05 - 1e-6 for a, b in zip(starts, starts[1:], strict=False))
+    assert all(b - a >= 2.0 + 0.05 - 1e-6 for a, b in itertools.pairwise(starts))
 
 
 def test_what_robots_refuses_is_never_asked() -> None:
-    robots = (200, {}, b"User-agent: *\nDisallow: /private/\nCrawl-delay: 3\n")
+    robots: Turn = (200, {}, b"User-agent: *\nDisallow: /private/\nCrawl-delay: 3\n")
     h = crawl(
         {"http://a.test/": page("/private/x", "/1"), "http://a.test/1": page()}, robots=robots
     )
     assert end_of(h, "http://a.test/private/x") is Reason.ROBOTS_REFUSED
     assert "http://a.test/private/x" not in h.fetcher.urls()
     starts = [at for at, _ in h.fetcher.requests]
-    assert all(b - a >= 3.0 for a, b in zip(starts, starts[1:], strict=False))
+    assert all(b - a >= 3.0 for a, b in itertools.pairwise(starts))
 
 
 @pytest.mark.parametrize(
     "robots", [(503, {}, b""), FailureKind.READ_TIMEOUT, FailureKind.INCOMPLETE_BODY]
 )
-def test_unknown_robots_never_permits(robots: Answer | FailureKind) -> None:
+def test_unknown_robots_never_permits(robots: Turn) -> None:
     h = crawl({"http://a.test/": page()}, robots=robots, patience_s=100.0)
     assert h.reason == "patience"
     assert set(h.fetcher.urls()) == {"http://a.test/robots.txt"}
@@ -154,11 +155,11 @@ def test_a_redirect_of_robots_on_the_same_host_waits_for_the_hosts_gap() -> None
         "http://a.test/",
     ]
     starts = [at for at, _ in h.fetcher.requests]
-    assert all(b - a >= 2.0 for a, b in zip(starts, starts[1:], strict=False))
+    assert all(b - a >= 2.0 for a, b in itertools.pairwise(starts))
 
 
 def test_a_failure_of_the_urls_own_lets_its_host_go_on() -> None:
-    pages = {
+    pages: Pages = {
         "http://a.test/": page("/bad", "/1"),
         "http://a.test/bad": [(500, HTML, b""), (500, HTML, b""), page()],
         "http://a.test/1": page(),
@@ -176,14 +177,14 @@ def test_retries_end() -> None:
 
 
 def test_retry_after_blocks_the_host_and_not_only_the_url() -> None:
-    pages = {
+    pages: Pages = {
         "http://a.test/": page("/busy", "/1"),
         "http://a.test/busy": [(429, {"Retry-After": "50"}, b""), page()],
         "http://a.test/1": page(),
     }
     h = crawl(pages)
     assert h.status().stored == 3
-    times = dict((url, at) for at, url in h.fetcher.requests)
+    times = {url: at for at, url in h.fetcher.requests}
     first = next(at for at, url in h.fetcher.requests if url.endswith("/busy"))
     assert all(not first < at < first + 50 for at, _ in h.fetcher.requests)
     assert times["http://a.test/1"] > first
@@ -367,14 +368,12 @@ def test_exact_copies_are_marked() -> None:
 
 
 def test_addresses_are_asked_for_without_holding_a_worker() -> None:
-    from mercator.testing import LOOPBACK, FixedResolver
-
     class Slow(FixedResolver):
         def __init__(self) -> None:
             super().__init__(default=None)
-            self.asked: list[object] = []
+            self.asked: list[Callable[[], None]] = []
 
-        def request(self, host, on_answer):  # type: ignore[no-untyped-def]
+        def request(self, host: str, on_answer: Callable[[], None]) -> None:
             self.asked.append(on_answer)
             self._answers[host] = LOOPBACK
 
@@ -385,6 +384,6 @@ def test_addresses_are_asked_for_without_holding_a_worker() -> None:
         h.step()
     assert not h.fetcher.requests
     assert len(resolver.asked) == 1
-    resolver.asked[0]()  # type: ignore[operator]
+    resolver.asked[0]()
     assert h.run() == "finished"
     assert h.status().stored == 1

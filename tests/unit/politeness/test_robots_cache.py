@@ -172,6 +172,11 @@ def test_back_off_has_a_floor_and_a_ceiling() -> None:
     assert max(waits) > 200.0
 
 
+def test_however_long_copies_are_kept_no_copy_is_none() -> None:
+    site = Site(keep_s=1e12)
+    assert site.fail().verdict == "unknown"
+
+
 def test_giving_up_comes_after_a_failure_that_late_and_not_unasked() -> None:
     site = Site()
     site.fail()

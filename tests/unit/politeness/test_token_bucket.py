@@ -96,9 +96,8 @@ def test_lateness_is_made_up_in_small_steps_and_not_for_ever() -> None:
     assert steps == [0.15, 0.098, 0.098, 0.098, 0.1, 0.1, 0.1]
 
 
-def test_rest_is_not_lateness() -> None:
-    clock = ManualClock()
-    bucket = TokenBucket(10.0, clock=clock)
+def late_by_four_ms(clock: ManualClock, bucket: TokenBucket) -> None:
+    """One waiter wakes 4 ms late."""
 
     def wait(seconds: float) -> bool:
         clock.advance_s(seconds + 0.004)
@@ -106,9 +105,31 @@ def test_rest_is_not_lateness() -> None:
 
     assert bucket.acquire()
     assert bucket.acquire(stop=wait)
+
+
+def next_gap_s(clock: ManualClock, bucket: TokenBucket) -> float:
+    """How long the next release lets its waiter wait."""
+    before_s = clock.monotonic_s()
+    assert bucket.acquire()
+    return clock.monotonic_s() - before_s
+
+
+def test_rest_is_not_lateness() -> None:
+    clock = ManualClock()
+    bucket = TokenBucket(10.0, clock=clock)
+    late_by_four_ms(clock, bucket)
     clock.advance_s(5.0)
     assert bucket.try_acquire()
-    assert bucket.reserve() == pytest.approx(0.1)
+    assert next_gap_s(clock, bucket) == pytest.approx(0.1, abs=1e-5)
+
+
+def test_lateness_under_another_rate_is_not_made_up() -> None:
+    clock = ManualClock()
+    bucket = TokenBucket(10.0, clock=clock)
+    late_by_four_ms(clock, bucket)
+    assert next_gap_s(clock, bucket) == pytest.approx(0.098, abs=1e-5)
+    bucket.set_rate(20.0)
+    assert next_gap_s(clock, bucket) == pytest.approx(0.05, abs=1e-5)
 
 
 def test_reservations_are_slots_one_behind_the_other() -> None:

@@ -418,7 +418,7 @@ def test_of_several_places_the_back_queue_stays(store: WholeStore) -> None:
 
 
 def test_a_page_whose_body_is_lost_is_fetched_again(store: WholeStore) -> None:
-    damage(store, _page(COPY, warc_offset=1))
+    damage(store, _both(_page(COPY, warc_offset=1), _url(COPY, attempts=3, poisoned=1)))
     report = run(store, repair=True)
     (lost,) = [finding for finding in report.findings if finding.fate is Fate.LOST]
     assert lost.subject == "http://a.test/copy"
@@ -427,7 +427,7 @@ def test_a_page_whose_body_is_lost_is_fetched_again(store: WholeStore) -> None:
     rows = contents(store.tables)
     assert COPY not in rows["pages"]
     assert rows["urls"][COPY].state is State.PENDING
-    assert rows["urls"][COPY].attempts == 0
+    assert (rows["urls"][COPY].attempts, rows["urls"][COPY].poisoned) == (0, 0)
     assert rows["meta"]["counters"]["stored"] == 1
     assert rows["meta"]["counters"]["pending"] == 4
     assert rows["meta"]["counters"]["duplicates_exact"] == 0

@@ -328,6 +328,18 @@ def test_a_file_that_could_not_be_begun_does_not_stand_in_the_way(
     assert documents.read(place, sha(noise(2_000))) == noise(2_000)
 
 
+def test_a_record_that_did_not_fit_leaves_nothing_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = warc_documents(tmp_path)
+    put(documents, noise(2_000))
+    whole = sizes(tmp_path / "warc")
+    with pytest.raises(StoreFullError):
+        DiskFaults(monkeypatch).during("short pwrite", lambda: put(documents, noise(2_000)))
+    assert sizes(tmp_path / "warc") == whole
+    assert documents.sync()["offset"] in whole.values()
+
+
 def test_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole_write = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda fd, data, at: whole_write(fd, data[:100], at))
