@@ -44,7 +44,7 @@ from mercator.urls.scope import Scope
 from mercator.values import CanonicalUrl
 
 _RESOLVER_THREADS = 8
-_IDLE_CONNECTIONS = 512
+_IDLE_CONNECTIONS = 256
 """Kept-alive connections; more hosts than that are asked too seldom for one to be worth keeping."""
 
 

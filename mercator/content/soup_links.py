@@ -6,6 +6,8 @@ in places, and it is some fifty times slower. The crawler does not use it.
 
 from __future__ import annotations
 
+import re
+from io import StringIO
 from typing import Final
 
 from bs4 import BeautifulSoup, Tag
@@ -22,6 +24,7 @@ from mercator.content.attribute_values import (
 from mercator.content.decode import decide, decode
 from mercator.content.elements import ElementCollector, PageElements
 
+_FIRST_TAG: Final = re.compile(r"<[a-zA-Z]")
 _RAW_TEXT: Final = frozenset(
     ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext")
 )
@@ -35,11 +38,20 @@ def soup(body: bytes, encoding: str | None = None) -> BeautifulSoup:
     Never raises on a body.
     """
     text = decode(body, encoding or decide(body, None)[0])
+    # An XML declaration is a comment in HTML; as it is, Beautiful Soup would warn of it.
+    first_tag = _FIRST_TAG.search(text)
+    at = first_tag.start() if first_tag else len(text)
+    text = text[:at].replace("<?", "<!?") + text[at:]
     try:
-        return BeautifulSoup(text, "html.parser", on_duplicate_attribute="ignore")
+        return _soup(text)
     except ParserRejectedMarkup:
         # html.parser gives up on some `<![...`, which a browser takes for a comment.
-        return BeautifulSoup(text.replace("<![", "&lt;!["), "html.parser")
+        return _soup(text.replace("<![", "&lt;!["))
+
+
+def _soup(text: str) -> BeautifulSoup:
+    """From a file, since of a short text Beautiful Soup might warn that it looks like a file name."""
+    return BeautifulSoup(StringIO(text), "html.parser", on_duplicate_attribute="ignore")
 
 
 def read_elements(markup: bytes, user_agent: str, max_links: int) -> PageElements:

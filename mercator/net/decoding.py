@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 
-import brotli  # type: ignore[import-untyped]  # ships no types
+import brotli  # ships no types
 import zstandard
 
 from mercator.net.faults import AnswerError

@@ -35,11 +35,11 @@ class _Cached(NamedTuple):
 
 
 class _LookUp:
-    """A name that is being looked up, and who waits for it. Threads: guarded by the resolver's
-    lock.
+    """A name that is being looked up, and who waits for it.
 
     `deadline_s` is None until a thread of the executor has taken it up: waiting for a thread is no
     fault of the name, and a burst of new hosts must not fail for being many.
+    Threads: guarded by the resolver's `_lock`.
     """
 
     __slots__ = ("deadline_s", "waiting")
@@ -61,8 +61,8 @@ class SystemResolver:
     A look-up that hangs: `getaddrinfo` cannot be stopped, so after `timeout_s` its callers are
     answered DNS_TIMEOUT and its thread is left to end by itself; a late answer still enters the
     cache. The timer is one task on the same executor that lives only while look-ups run, and every
-    call of `lookup` or `request` looks at the clock too: so neither a thread of our own nor a busy
-    executor is needed for callers to be answered. The executor should have two threads or more.
+    call of `lookup` or `request` looks at the clock too: so callers are answered without a thread
+    of our own, and also while every thread of the executor hangs. It should have two or more.
     Threads: safe from any thread. `_cache`, `_running`, `_next_deadline_s`, `_timed` and `_closed`
     are guarded by `_lock` (leaf; never held over a look-up or a callback).
     """

@@ -7,7 +7,7 @@
 - `failures`: one table, status or failure kind -> store, follow, retry, gone or give up, and what
   it means for the host; Retry-After and back-off.
 - `http_date`: the three date forms of RFC 9110. Pure.
-- `pace`: the host clock's gap, and when a host may be asked next. Pure.
+- `pace`: the host clock's gap. Pure.
 - `token_bucket`: the whole crawl's rate.
 
 Invariants: an unknown robots.txt permits nothing. Nothing here shortens a gap or a block: every

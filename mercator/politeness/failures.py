@@ -126,9 +126,7 @@ def judge(
     """
     status = answer.status
     if isinstance(answer, FetchResult) and 200 <= answer.status < 300:
-        if answer.wanted:
-            return Judgement(Action.STORE, None, HostVerdict.FINE, None)
-        return Judgement(Action.GIVE_UP, Reason.TYPE_NOT_WANTED, HostVerdict.FINE, None)
+        return Judgement(Action.STORE, None, HostVerdict.FINE, None)
     if isinstance(answer, FetchFailure) and (status is None or status < 400):
         return _decided(_KINDS[answer.kind], attempts, retries, None)
     wish_s = retry_after_s(answer.headers, now, max_retry_after_s)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mercator.errors import StoreError
+from mercator.store.folder import StoreFolder
 from mercator.store.lmdb_tables import LmdbTables
 from tests.crash.evidence import Evidence, read_store
 from tests.crash.life import NEVER, Death, Life
@@ -60,7 +61,8 @@ class Round:
         self._copy = folder / "copy"
         self._nursery = nursery
         self._site = site
-        self._has_urls = False
+        self._begun = False
+        self._asked_before = len(self._log())
         self._buried: tuple[Death, int] | None = None
         self._burials: list[Burial] = []
         self._complaints: list[str] = []
@@ -73,11 +75,11 @@ class Round:
     def live(self, death: Death, *, adds: tuple[str, ...] = (), cold: bool = False) -> bool:
         """One life; says whether it died as it should. Without a death of its own it ends the crawl.
 
-        Seeds and settings are given until the store holds a URL, as a person would give them again
-        whose crawl died before it had taken them up.
+        Seeds and settings are given again until the store holds the settings: a person whose crawl
+        died before that is told to.
         """
         life = Life(str(self.store), death, adds=adds, cold=cold)
-        if not self._has_urls:
+        if not self._begun:
             life = life._replace(
                 seeds=self._scene.seeds, config=self._scene.config(self._site.resolve)
             )
@@ -110,15 +112,15 @@ class Round:
             tuple(self._burials),
             tuple(self._complaints),
             read_store(self.store),
-            tuple(log),
+            tuple(log[self._asked_before :]),
         )
 
     def _bury(self, death: Death) -> None:
         """Takes down what is there, before the next life changes it."""
-        self._buried = (death, len(self._log()))
+        self._buried = (death, len(self._log()) - self._asked_before)
         if self.store.exists():
             shutil.copytree(self.store, self._copy)
-        self._has_urls = self._has_urls or _has_urls(self.store)
+        self._begun = self._begun or _holds_settings(self.store)
 
     def _examine(self) -> None:
         """Reads the copy of the last burial."""
@@ -161,15 +163,15 @@ def undisturbed(scene: Scene, folder: Path, nursery: Nursery) -> Course:
         return calm.end()
 
 
-def _has_urls(store: Path) -> bool:
-    """Whether the store has taken up a URL."""
-    data = store / "shards" / "0000"
+def _holds_settings(store: Path) -> bool:
+    """Whether a run has written its settings into the store."""
+    shard = StoreFolder(store).shard_path(0)
     try:
-        tables = LmdbTables.open(data, map_bytes=1 << 30, read_only=True)
+        tables = LmdbTables.open(shard, map_bytes=1 << 30, read_only=True)
     except StoreError:
         return False
     try:
         with tables.read() as txn:
-            return txn.urls.count() > 0
+            return txn.meta.get("config") is not None
     finally:
         tables.close()

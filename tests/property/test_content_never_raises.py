@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import string
 
 import webencodings.labels
 from hypothesis import given, settings
@@ -21,14 +20,15 @@ STEPS = {"bom", "header", "meta", "xml", "utf-8", "default", ""}
 
 TOKENS = [
     *"<>\"'=/&;!-? \n\0aZ",
-    *("<a href=", "<a href='/x'>", "</a>", "<b>", "</b>", "<p>", "</p>", "<div>", "</div>", "<base href="),
+    *("<a href=", "<a href='/x'>", "</a>", "<b>", "</b>", "<p>", "</p>", "<div>", "</div>"),
+    "<base href=",
     *("<link rel=canonical href=/c>", "<link rel=next href=2>", "<meta charset=", "<meta ", "koi8-r"),
     *("<meta http-equiv=refresh content='0;url=/r'>", "<meta name=robots content=none>", "content="),
     *("<title>", "</title>", "<table>", "<td>", "<svg>", "</svg>", "<math>", "<mi>", "<foreignObject>"),
     *("<template>", "<template shadowrootmode=open>", "</template>", "<select>", "<option>", "<script>"),
     *("</script>", "<!--", "-->", "<![CDATA[", "]]>", "<textarea>", "<frameset>", "<frame src=f>"),
     *("<img srcset='a 1x, b'>", "<picture>", "<source srcset=s>", "<noscript>", "<iframe src=i>"),
-    *("<head>", "</head>", "<body>", "<html>", "&amp;", "&#0;", "&#xD800;", "é", "日本", "\ud800"[:0]),
+    *("<head>", "</head>", "<body>", "<html>", "&amp;", "&#0;", "&#xD800;", "é", "日本"),
     "<html xmlns='http://www.w3.org/1999/xhtml'>",
     "<?xml version='1.0' encoding='utf-16'?>",
     "<!DOCTYPE html [<!ENTITY x 'y'>]>",
@@ -48,7 +48,10 @@ bodies = st.one_of(
 field_text = st.one_of(
     st.text(st.characters(max_codepoint=0xFF), max_size=60),
     st.lists(
-        st.sampled_from([*"<>;,=\"'\\ :*", "rel", "next", "canonical", "anchor", "/x", "noindex", "mercator", "0", "url=", "charset", "text/html", "utf-8"]),
+        st.sampled_from([
+            *"<>;,=\"'\\ :*", "rel", "next", "canonical", "anchor", "/x", "noindex", "mercator",
+            "0", "url=", "charset", "text/html", "utf-8",
+        ]),
         max_size=30,
     ).map("".join),
 )  # fmt: skip
@@ -115,7 +118,7 @@ def test_every_decoder_takes_any_bytes(body: bytes, name: str) -> None:
     text.encode()
     if name not in ("UTF-16LE", "UTF-16BE", "ISO-2022-JP", "replacement"):
         # No error may swallow an ASCII byte: markup would vanish.
-        tail = "<a href='x'>" + string.digits[:0]
+        tail = "<a href='x'>"
         assert decode(body + b"\n" + tail.encode(), name).endswith(tail)
 
 

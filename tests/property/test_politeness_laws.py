@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mercator.politeness.failures import backoff_s, retry_after_s
 from mercator.politeness.http_date import parse_http_date
-from mercator.politeness.pace import Block, gap, next_times
+from mercator.politeness.pace import gap
 
 seconds = st.floats(0, 1e7)
 
@@ -47,21 +47,6 @@ def test_a_gap_is_never_below_any_of_its_parts(
     got = gap(delay_s=delay, crawl_delay_s=crawl, delay_factor=factor, fetch_s=fetch)
     parts = {"delay": delay, "crawl_delay": crawl or 0.0, "delay_factor": factor * fetch}
     assert got.gap_s == max(parts.values()) == parts[got.reason]
-
-
-@given(
-    ended=seconds,
-    gap_s=seconds,
-    due=seconds,
-    blocks=st.lists(st.builds(Block, seconds, st.sampled_from(["retry_after", "back_off"]))),
-)
-@settings(deadline=None)
-def test_next_times_only_move_on(
-    ended: float, gap_s: float, due: float, blocks: list[Block]
-) -> None:
-    times = next_times(ended_at=ended, gap_s=gap_s, due_at=due, blocks=blocks)
-    assert times.due_at >= max(due, ended + gap_s)
-    assert all(times.blocked_until >= block.until for block in blocks)
 
 
 @given(value=st.text(), now=st.floats(allow_nan=False, allow_infinity=False))

@@ -70,7 +70,8 @@ def test_only_the_own_byte_order_mark_is_removed_and_only_once() -> None:
 )
 @pytest.mark.parametrize("unit", [b"\xff", b"\x81 ", b"\xa2A\xff", b"\x1b(B", b"\x1b$B!\x80"])
 def test_a_body_that_is_no_text_is_decoded_in_time(name: str, unit: bytes) -> None:
-    assert decode(unit * (2_000_000 // len(unit)), name)
+    body = unit * (2_000_000 // len(unit))
+    assert len(decode(body, name)) <= len(body)
 
 
 @pytest.mark.parametrize("fill", [900, 1001, 1002, 1003, 1004, 1023, 1024, 5000])

@@ -15,7 +15,10 @@ from mercator.values import RawLink
         ("</a>; rel=next", [HeaderLink("/a", "next", False)]),
         ("< /a >;rel=\"Next  PREV\"", [HeaderLink("/a", "next prev", False)]),
         ("</a,b;c>; title=\"x, y; \\\"z\"; rel=next", [HeaderLink("/a,b;c", "next", False)]),
-        ("</a>; rel=next, </b>;rel=prev", [HeaderLink("/a", "next", False), HeaderLink("/b", "prev", False)]),
+        (
+            "</a>; rel=next, </b>;rel=prev",
+            [HeaderLink("/a", "next", False), HeaderLink("/b", "prev", False)],
+        ),
         (", ,</a>;;rel=next;,", [HeaderLink("/a", "next", False)]),
         ("</a>; rel=\"ne\\xt\"", [HeaderLink("/a", "next", False)]),
         ("</a>; rel; rel=next", [HeaderLink("/a", "", False)]),

@@ -91,7 +91,17 @@ def test_shadow_roots_within_each_other_end() -> None:
 
 def test_nothing_and_nearly_nothing() -> None:
     nothing = PageElements(None, None, (), (), ())
-    for markup in (b"", b"\0", b"<", b"<!", b"</", b"<a", b"\xff\xfe", b"<frameset>", b"<template>"):
+    for markup in (
+        b"",
+        b"\0",
+        b"<",
+        b"<!",
+        b"</",
+        b"<a",
+        b"\xff\xfe",
+        b"<frameset>",
+        b"<template>",
+    ):
         assert read(markup) == nothing, markup
 
 
@@ -101,21 +111,32 @@ def test_bad_bytes_are_read_as_replacement_characters() -> None:
 
 def test_the_second_parser_reads_ordinary_pages_alike() -> None:
     html = (
-        "<!doctype html><html><head><title>A  page</title><base href='/b/'>"
-        "<meta name=robots content=nofollow><link rel=canonical href=/c>"
-        "<script>'<a href=no>'</script></head><body><!-- <a href=no> --><ul>"
-        "<li><a href='/x?a=1&amp;b=2' rel='Nofollow UGC'>one <b>bold</b></a></li></ul>"
-        "<a href=/card><div>Title</div><p>Text</p></a><map><area href=n></map>"
-        "<picture><source srcset='w 1x'><img src=i></picture><iframe src=f></iframe>"
-        "<svg><a xlink:href=s>s</a></svg><template><a href=no>n</a></template>"
-        "<meta http-equiv=refresh content='0;url=r'><noscript><a href=ns>n</a></noscript></body></html>"
-    ).encode()
+        b"<!doctype html><html><head><title>A  page</title><base href='/b/'>"
+        b"<meta name=robots content=nofollow><link rel=canonical href=/c>"
+        b"<script>'<a href=no>'</script></head><body><!-- <a href=no> --><ul>"
+        b"<li><a href='/x?a=1&amp;b=2' rel='Nofollow UGC'>one <b>bold</b></a></li></ul>"
+        b"<a href=/card><div>Title</div><p>Text</p></a><map><area href=n></map>"
+        b"<picture><source srcset='w 1x'><img src=i></picture><iframe src=f></iframe>"
+        b"<svg><a xlink:href=s>s</a></svg><template><a href=no>n</a></template>"
+        b"<meta http-equiv=refresh content='0;url=r'><noscript><a href=ns>n</a></noscript></body></html>"
+    )
     assert soup_links.read_elements(html, "mercator", 100) == tree_links.read_elements(
         html, "mercator", 100
     )
 
 
-@pytest.mark.parametrize("body", [b"<![x[<a href=1>", b"<!DOCTYPE [<a>", b"\xff\0<", b"<a href=1>é"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<![x[<a href=1>",
+        b"<!DOCTYPE [<a>",
+        b"\xff\0<",
+        b"<a href=1>\xe9",
+        b"http://a.test/",
+        b"page.html",
+        b"<?xml version='1.0'?><a>",
+    ],
+)
 def test_soup_takes_any_body(body: bytes) -> None:
     assert soup_links.soup(body, "windows-1252") is not None
     assert soup_links.soup(body) is not None

@@ -24,8 +24,8 @@ SIGNALS = json.loads((VECTORS / "page_signals.json").read_text("utf-8"))
 Case = dict[str, Any]
 
 
-def by_id(vectors: dict[str, Any]) -> Any:
-    return pytest.mark.parametrize("case", vectors["cases"], ids=lambda case: case["id"])
+def by_id(vectors: dict[str, Any]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", vectors["cases"], ids=lambda case: str(case["id"]))
 
 
 def parsed(case: Case, body: bytes, url: str) -> ParsedPage:
@@ -51,18 +51,18 @@ def test_links(case: Case) -> None:
     html = case["html"] if "html" in case else joined(case["html_parts"])
     page = parsed(case, html.encode(), LINKS["base_url"])
     resolve = Canonicalizer("conservative").for_page(page.base_url, page.encoding or "utf-8")
-    found = {}
-    for link in page.links:
-        target = resolve(link.href)
+    found: dict[tuple[str, str, str], str] = {}
+    for href, kind, rel, anchor in page.links:
+        target = resolve(href)
         if isinstance(target, CanonicalUrl):
-            found.setdefault((target.key_url, link.kind, link.rel), link.anchor)
+            found.setdefault((target.key_url, kind, rel), anchor)
     wanted = {
         (link["url"], link["kind"], " ".join(link.get("rel", ()))): link.get("anchor")
         for link in case["expect_links"]
     }
     assert found.keys() == wanted.keys(), case["note"]
-    for link, anchor in wanted.items():
-        assert anchor is None or found[link] == anchor, case["note"]
+    for key, wanted_anchor in wanted.items():
+        assert wanted_anchor is None or found[key] == wanted_anchor, case["note"]
 
 
 @by_id(CHARSET)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -23,7 +23,7 @@ def page(*links: str) -> Answer:
 
 
 Turn = Answer | FailureKind
-Pages = Mapping[str, Turn | Sequence[Turn]]
+Pages = Mapping[str, Turn | list[Turn]]
 
 
 def site(pages: Pages, robots: Turn = (404, {}, b"")) -> Script:

@@ -8,7 +8,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 
-import brotli  # type: ignore[import-untyped]  # ships no types
+import brotli  # ships no types
 import pytest
 import zstandard
 
