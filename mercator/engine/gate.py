@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from mercator.config import CrawlConfig
+from mercator.politeness.robots_rules import ROBOTS_MAX_BYTES
 from mercator.politeness.token_bucket import TokenBucket
 from mercator.ports import Clock, Fetcher, Resolver
 from mercator.values import (
@@ -16,9 +17,6 @@ from mercator.values import (
     Kind,
     Resolution,
 )
-
-ROBOTS_BODY_BYTES = 512_000
-"""RFC 9309 2.5: at least 500 KiB of a robots.txt are parsed; what is behind is not read."""
 
 
 class Interrupted(Exception):
@@ -78,7 +76,7 @@ class Gate:
                 addresses=resolution.addresses,
                 port=resolution.port,
                 timeout_s=self._timeout_s,
-                max_body_bytes=self._max_body_bytes if page else ROBOTS_BODY_BYTES,
+                max_body_bytes=self._max_body_bytes if page else ROBOTS_MAX_BYTES,
                 content_types=self._content_types if page else None,
                 extra_headers=headers,
             )

@@ -27,7 +27,13 @@ class Readmit(NamedTuple):
     done: Callable[[int], None]
 
 
-Job = Finished | Add | Readmit
+class Fault(NamedTuple):
+    """A worker cannot go on: the disk is full, or our own code is wrong outside of any visit."""
+
+    error: BaseException
+
+
+Job = Finished | Add | Readmit | Fault
 
 
 class Inbox:

@@ -161,7 +161,8 @@ class Visit:
             finished.drain = Drain(
                 ticket.host_id, judgement.reason, origin_of(ticket.url), answer.error
             )
-        lease.release(finished.clock)
+        if not _returns(judgement):
+            lease.release(finished.clock)
         return self._end_or_retry(ticket, judgement, finished)
 
     def _unreachable(self, ticket: Ticket, judgement: Judgement, finished: Finished) -> Finished:
@@ -176,7 +177,7 @@ class Visit:
             finished.reason = judgement.reason
             assert judgement.reason is not None, "an end without a page has a reason"
             return finished
-        if judgement.host is HostVerdict.PAUSE:
+        if _returns(judgement):
             finished.returned = True
             return finished
         finished.due_at = self._clock.unix_s() + self._rules.back_off_s(ticket.attempts + 1)
@@ -192,8 +193,7 @@ class Visit:
         finished: Finished,
         lease: Lease,
     ) -> Finished:
-        keeps_ticket = judgement.action is Action.RETRY and judgement.host is HostVerdict.PAUSE
-        if not keeps_ticket:
+        if not _returns(judgement):
             lease.release(finished.clock)
         lease.owns(answer.body)
         if judgement.action is Action.FOLLOW:
@@ -268,3 +268,9 @@ class Visit:
             parsed=replace(parsed, links=()),
             links=links,
         )
+
+
+def _returns(judgement: Judgement) -> bool:
+    """Whether the URL goes back to the head of its queue, to wait with its host: then the host is
+    released together with it, after the writer has been told."""
+    return judgement.action is Action.RETRY and judgement.host is HostVerdict.PAUSE

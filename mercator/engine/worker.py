@@ -7,10 +7,11 @@ import logging
 from mercator.engine.dispatch import Dispatcher
 from mercator.engine.gate import Interrupted
 from mercator.engine.host_clock import ClockRules, HostClocks
-from mercator.engine.inbox import Inbox
+from mercator.engine.inbox import Fault, Inbox
 from mercator.engine.lease import Lease
 from mercator.engine.outcome import Finished
 from mercator.engine.visit import Visit
+from mercator.errors import StoreError
 from mercator.ports import Clock
 from mercator.values import Errand, Ticket
 
@@ -37,9 +38,13 @@ class Worker:
         self._clock = clock
 
     def run(self) -> None:
-        """Works until the dispatcher stops."""
-        while (task := self._dispatcher.take()) is not None:
-            self.do(task)
+        """Works until the dispatcher stops. What no visit can have caused ends the crawl, because a
+        worker that left without a word would take its host's lease along."""
+        try:
+            while (task := self._dispatcher.take()) is not None:
+                self.do(task)
+        except BaseException as error:
+            self._inbox.put(Fault(error))
 
     def do(self, task: Ticket | Errand) -> None:
         """One ticket or errand, from its hand-out to the writer's inbox."""
@@ -52,6 +57,8 @@ class Worker:
         except Interrupted:
             lease.abandon(self._clocks.get(task.host_id))
             return
+        except StoreError:
+            raise
         except Exception as error:
             # Anything a page provoked in our own code: the URL gets a second chance, then it is
             # `poison`; the traceback is in the log.

@@ -9,7 +9,7 @@ from mercator.engine.dispatch import Dispatcher
 from mercator.engine.drains import Drains
 from mercator.engine.host_clock import HostClocks
 from mercator.engine.host_rows import HostRows
-from mercator.engine.inbox import Add, Job
+from mercator.engine.inbox import Add, Job, Readmit
 from mercator.engine.intake import SEED, Intake
 from mercator.engine.ledger import unclean_stop
 from mercator.engine.outcome import Finished
@@ -195,8 +195,10 @@ class Writer:
             for found in job.seeds:
                 self._intake.admit(txn, found, SEED, hosts, unix_s)
             self._done.append(job.done)
-        else:
+        elif isinstance(job, Readmit):
             self._readmission.add(job)
+        else:
+            raise job.error
 
     def _move_queues(self, txn: Txn, unix_s: float, *, starving: bool) -> None:
         """Steps 8 to 10: due retries to the front, front to back, back into hand."""

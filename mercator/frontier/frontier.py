@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from mercator.errors import StoreDamagedError
 from mercator.frontier.back_queues import BackQueues, Hand
 from mercator.frontier.back_router import BackRouter
 from mercator.frontier.delayed import DelayedQueue
@@ -80,7 +81,11 @@ class Frontier:
         active: list[tuple[HostId, HostRow]] = []
         for host_id in self._router.load(txn):
             row = txn.hosts.get(host_id)
-            assert row is not None, "a pinned host has a row"
+            if row is None:
+                raise StoreDamagedError(
+                    f"the host {host_id.hex()} has a back queue but no row; mend it with "
+                    "`mercator check DIR --repair`"
+                )
             # Into the row as well: the wait must outlive a back queue that turns out to be empty.
             gap_s = max(row.gap_s, least_gap_s)
             row = row._replace(due_at=max(row.due_at, unix_s + gap_s))

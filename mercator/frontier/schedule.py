@@ -91,8 +91,11 @@ class Schedule:
         self.hungry.add(host_id)
 
     def feed(self, host_id: HostId, tickets: Iterable[Ticket], loaded_to: int, more: bool) -> None:
-        """More of the host's back queue comes into hand."""
+        """More of the host's back queue comes into hand; not of one that is being drained, which is
+        loaded anew from its beginning afterwards."""
         queue = self._queues[host_id]
+        if queue.draining:
+            return
         queue.hand.extend(tickets)
         queue.loaded_to = loaded_to
         queue.more = more

@@ -9,6 +9,7 @@ cannot have become another's. Threads: the nursery has one, or forking would not
 from __future__ import annotations
 
 import faulthandler
+import fcntl
 import itertools
 import json
 import os
@@ -32,9 +33,23 @@ LIMIT_S = 60.0
 """A life that lasts longer hangs: it is aborted and shows where its threads are."""
 
 STEPS = frozenset(
-    "open mkdir replace rename unlink truncate ftruncate pwrite write fsync fdatasync flock commit".split()
+    {
+        os.open,
+        os.mkdir,
+        os.replace,
+        os.unlink,
+        os.truncate,
+        os.ftruncate,
+        os.pwrite,
+        os.fsync,
+        fcntl.flock,
+        getattr(os, "fdatasync", os.fsync),
+    }
 )
-"""Names of the C functions after or before which the disk may look different."""
+"""Calls after which the disk may look different, and those that settle what it looks like."""
+
+STEP_METHODS = frozenset({"flush", "open_db", "commit"})
+"""The same of files and of LMDB, whose functions are made anew for each object."""
 
 _DEATH = {signal.SIGCHLD}
 
@@ -121,8 +136,9 @@ def _die_before_step(number: int) -> None:
     steps = itertools.count(1)
 
     def profile(_: FrameType, event: str, function: Any) -> None:
-        if event == "c_call" and function.__name__ in STEPS and next(steps) == number:
-            _die()
+        if event == "c_call" and (function in STEPS or function.__name__ in STEP_METHODS):
+            if next(steps) == number:
+                _die()
 
     threading.setprofile(profile)
     set_own: Callable[[Callable[[FrameType, str, Any], None]], None] = sys.setprofile

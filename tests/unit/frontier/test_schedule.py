@@ -156,6 +156,15 @@ def test_a_draining_host_is_not_handed_out_and_starts_anew_afterwards() -> None:
     assert [want[0] for want in made.wants()] == [A]
 
 
+def test_what_was_loaded_while_draining_began_is_not_taken_into_hand() -> None:
+    made = schedule(A)
+    made.drain(A)
+    made.feed(A, [ticket(A, 4)], 4, False)
+    made.drained(A)
+    made.feed(A, [ticket(A, 4)], 4, False)
+    assert [t.sequence for t in made.queue(A).hand] == [4]
+
+
 def test_standstill_means_that_every_host_waits_for_more_than_its_gap() -> None:
     made = schedule(A, B)
     first, second = take(made), take(made)
