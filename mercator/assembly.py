@@ -195,7 +195,7 @@ def build_shard(config: CrawlConfig, parts: Parts, on_end: Callable[[], None]) -
         retry_cap_s=config.retry_cap_s,
         random=parts.random,
     )
-    robots_visit = RobotsVisit(config, gate, robots, clocks, rules, documents, clock)
+    robots_visit = RobotsVisit(config, gate, robots, clocks, rules, documents, parts.tables, clock)
     visit = Visit(
         config,
         gate,
@@ -205,7 +205,6 @@ def build_shard(config: CrawlConfig, parts: Parts, on_end: Callable[[], None]) -
         clocks,
         rules,
         documents,
-        parts.tables,
         clock,
     )
     worker = Worker(dispatcher, visit, inbox, clocks, rules, clock)

@@ -22,7 +22,7 @@ from mercator.politeness.robots_cache import (
     RobotsVerdict,
     origin_of,
 )
-from mercator.ports import Clock, Documents, Prepared
+from mercator.ports import Clock, Documents, Prepared, Tables
 from mercator.rows import RobotsRow
 from mercator.urls.canonical import Canonicalizer
 from mercator.urls.url_key import host_id
@@ -54,6 +54,7 @@ class RobotsVisit:
         clocks: HostClocks,
         rules: ClockRules,
         documents: Documents,
+        tables: Tables,
         clock: Clock,
     ) -> None:
         self._config = config
@@ -62,8 +63,14 @@ class RobotsVisit:
         self._clocks = clocks
         self._rules = rules
         self._documents = documents
+        self._tables = tables
         self._clock = clock
         self._canonicalizer = Canonicalizer("conservative")
+
+    def load(self, origin: str) -> RobotsRow | None:
+        """The stored row of an origin that the cache does not remember."""
+        with self._tables.read() as txn:
+            return txn.robots.get(origin)
 
     def ask(self, ticket: Ticket, verdict: RobotsVerdict, lease: Lease) -> Finished | None:
         """Spends the ticket's turn on robots.txt (or on the next hop of it)."""
@@ -75,7 +82,7 @@ class RobotsVisit:
             ticket.host, ticket.host_id, verdict.ask_url, verdict.ask_headers, resolution, lease
         )
         finished.ticket = ticket
-        step = self._robots.answered(verdict.origin, verdict.hops, answer)
+        step = self._robots.answered(verdict.origin, verdict.hops, answer, self.load)
         if judgement.host is HostVerdict.FATAL:
             return self._fatal(ticket, answer, judgement, finished, lease)
         if isinstance(step, Follow):
@@ -102,7 +109,7 @@ class RobotsVisit:
         )
         finished.errand_host = errand.host_id
         lease.release(finished.clock)
-        step = self._robots.answered(errand.origin, errand.hops, answer)
+        step = self._robots.answered(errand.origin, errand.hops, answer, self.load)
         if isinstance(step, Follow):
             hop = self._canonicalizer.parse(step.url)
             if isinstance(hop, CanonicalUrl) and host_id(hop.host) != errand.asking_host_id:

@@ -21,8 +21,7 @@ from mercator.engine.outcome import Drain, Finished, Page
 from mercator.engine.robots_visit import RobotsVisit
 from mercator.politeness.failures import Action, HostVerdict, Judgement, judge
 from mercator.politeness.robots_cache import RobotsAnswer, RobotsCache, RobotsVerdict, origin_of
-from mercator.ports import Clock, Documents, Tables
-from mercator.rows import RobotsRow
+from mercator.ports import Clock, Documents
 from mercator.values import (
     CanonicalUrl,
     Errand,
@@ -51,7 +50,6 @@ class Visit:
         clocks: HostClocks,
         rules: ClockRules,
         documents: Documents,
-        tables: Tables,
         clock: Clock,
     ) -> None:
         self._config = config
@@ -62,7 +60,6 @@ class Visit:
         self._clocks = clocks
         self._rules = rules
         self._documents = documents
-        self._tables = tables
         self._clock = clock
         self._cpu_stage = threading.Semaphore(1)
 
@@ -74,7 +71,7 @@ class Visit:
         rule = self._intake.still_refused(url, ticket.depth, seed_began=ticket.seed_began)
         if rule is not None:
             return self._without_request(ticket, lease, State.REFUSED, rule)
-        verdict = self._robots.judge(ticket.url, self._load_robots)  # 12
+        verdict = self._robots.judge(ticket.url, self._robots_visit.load)  # 12
         if verdict.answer is RobotsAnswer.ASK:
             return self._robots_visit.ask(ticket, verdict, lease)
         if verdict.answer is not RobotsAnswer.ALLOWED:
@@ -113,10 +110,6 @@ class Visit:
         return self._robots_visit.run(errand, lease)
 
     # -- 12: robots says no ----------------------------------------------------------------------------
-
-    def _load_robots(self, origin: str) -> RobotsRow | None:
-        with self._tables.read() as txn:
-            return txn.robots.get(origin)
 
     def _not_allowed(self, ticket: Ticket, verdict: RobotsVerdict, lease: Lease) -> Finished | None:
         if verdict.answer is RobotsAnswer.REFUSED:

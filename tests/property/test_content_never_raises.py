@@ -70,7 +70,7 @@ fields = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=2000)
+@settings(max_examples=400, deadline=10_000, derandomize=True)
 @given(bodies, content_types, fields, st.integers(0, 20))
 def test_parse_page_takes_anything(
     body: bytes, content_type: str | None, headers: list[tuple[str, str]], max_links: int
@@ -110,7 +110,7 @@ def test_parse_page_takes_anything(
         assert page.canonical.startswith(("http://", "https://"))
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300, deadline=10_000, derandomize=True)
 @given(st.binary(max_size=200), st.sampled_from(NAMES))
 def test_every_decoder_takes_any_bytes(body: bytes, name: str) -> None:
     text = decode(body, name)
@@ -122,7 +122,7 @@ def test_every_decoder_takes_any_bytes(body: bytes, name: str) -> None:
         assert decode(body + b"\n" + tail.encode(), name).endswith(tail)
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200, deadline=10_000, derandomize=True)
 @given(st.text(max_size=100), st.sampled_from(NAMES))
 def test_what_an_encoding_can_write_is_read_again(text: str, name: str) -> None:
     codec = {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be", "UTF-8": "utf-8"}.get(name)
@@ -134,7 +134,7 @@ def test_what_an_encoding_can_write_is_read_again(text: str, name: str) -> None:
     ).removeprefix("\ufeff" if name != "UTF-8" else "")
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200, deadline=10_000, derandomize=True)
 @given(bodies, content_types)
 def test_decide_is_total(body: bytes, content_type: str | None) -> None:
     encoding, step = decide(body, content_type)
@@ -142,7 +142,7 @@ def test_decide_is_total(body: bytes, content_type: str | None) -> None:
     assert step in STEPS - {""}
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200, deadline=10_000, derandomize=True)
 @given(markup, st.integers(1, 400))
 def test_repeated_markup_is_bounded(text: str, times: int) -> None:
     body = text.encode() * times
@@ -150,7 +150,7 @@ def test_repeated_markup_is_bounded(text: str, times: int) -> None:
     tree_links.read_elements(body, "mercator", 50)
 
 
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=100, deadline=10_000, derandomize=True)
 @given(markup)
 def test_the_second_parser_takes_anything(text: str) -> None:
     assert len(soup_links.read_elements(text.encode(), "mercator", 5).links) <= 5
