@@ -58,7 +58,7 @@ class Body(Protocol):
         """The whole body."""
 
     def chunks(self) -> Iterator[bytes]:
-        """The body in pieces of at most 64 KiB, without holding it whole."""
+        """The body in pieces of at most 64 KiB, without holding it whole; from the start each time."""
 
     def close(self) -> None:
         """Gives memory or file back; may be called twice."""
@@ -192,7 +192,7 @@ class Documents(Protocol):
         """Makes all that was appended durable; gives the position to store in `meta` with the commit
         (key "warc"), from which `open` cuts back what no commit names."""
 
-    def rollback(self, committed: Mapping[str, object] | None = None) -> None:
+    def rollback(self, committed: Mapping[str, object] | None) -> None:
         """After a failed commit: cuts back to the position that the tables hold."""
 
     def read(self, place: BodyPlace, sha256: bytes) -> bytes:

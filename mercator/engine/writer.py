@@ -60,7 +60,7 @@ class Writer:
         self._at = at
         self._max_pages = config.max_pages
         self._least_gap_s = config.delay_s
-        self._position: dict[str, object] | None = None
+        self._position: dict[str, object] = {}
         self._drains = Drains(frontier, recorder, clocks)
         self._readmission = Readmission(intake, recorder)
         self._done: list[Callable[[], None]] = []
@@ -84,8 +84,9 @@ class Writer:
                 txn.visits.put(self._frontier.sequence, unclean_stop(self._clock.unix_s()))
             self._load(active)
             self.next_due_at = self._frontier.next_due_at(txn)
-            position = txn.meta.get("warc")
-            self._position = position if isinstance(position, dict) else None
+            # So that the tables always name a position: what lies behind it is no commit's.
+            self._position = dict(self._documents.sync())
+            txn.meta.put("warc", self._position)
             self._put_meta(txn, clean=False)
         self._publish()
 
