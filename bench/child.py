@@ -35,9 +35,12 @@ def run(command: Sequence[str], *, cwd: Path, output: Path, timeout_s: float) ->
     the caller has to be small. Raises ChildFailedError.
     """
     errors = output.with_suffix(".err")
+    # Where byte code is not kept, a crawler run from its source would be compiled at every start, and
+    # a peer from site-packages would not.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     with output.open("wb") as out, errors.open("wb") as err:
         begun_s = time.monotonic()
-        process = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=err)
+        process = subprocess.Popen(command, cwd=cwd, env=environment, stdout=out, stderr=err)
         ended = 0
         # Not Popen.wait: it reaps the child without its resource usage.
         while not ended:

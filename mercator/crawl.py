@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,15 +11,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mercator.assembly import Parts, Shard, build_shard, real_parts, stored_scope, version
+from mercator.assembly import (
+    Parts,
+    Shard,
+    build_shard,
+    real_parts,
+    stored_scope,
+    user_agent,
+    version,
+)
 from mercator.clock import RealClock
 from mercator.config import CrawlConfig
 from mercator.content.soup_links import soup
 from mercator.engine.inbox import Readmit
+from mercator.engine.owed import owe
 from mercator.errors import (
     CrawlFailedError,
     MercatorError,
     StateError,
+    StoreError,
     UsageError,
 )
 from mercator.ports import Tables
@@ -44,12 +55,15 @@ from mercator.seeds import check_contact, parsed_seeds
 from mercator.store.check import Report, check
 from mercator.store.folder import StoreFolder
 from mercator.store.lmdb_tables import LmdbTables
+from mercator.store.manifest import Manifest
 from mercator.store.stored_bodies import StoredBodies
 from mercator.urls.canonical import Canonicalizer, versions
 from mercator.values import BodyPlace, CanonicalUrl
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
+
+_log = logging.getLogger("mercator")
 
 RULES = ("scope", "include", "exclude", "max_depth", "max_pages_per_host", "obey_nofollow")
 """Settings that refuse URLs; when one of them changes, what they refused is judged anew."""
@@ -111,8 +125,13 @@ class Crawl:
         folder = StoreFolder(self._path)
         if folder.exists():
             info = folder.open()
-            stored = {**_stored_config(folder), "url_policy": info.url_policy}
-            config = self._config.over(stored)
+            stored = _stored_config(folder)
+            if not stored and not self._seeds:
+                raise UsageError(
+                    f"the run that made {self._path} was ended before it had kept its seeds and "
+                    "settings; give them again"
+                )
+            config = self._config.over({**stored, "url_policy": info.url_policy})
             check_contact(self._seeds, config)
             folder.lock(_now())
             return folder, config
@@ -139,12 +158,22 @@ class Crawl:
         try:
             before = _config_row(tables)
             parts = self._make_parts(config, folder, tables)
-            shard = build_shard(config, parts, partial(_close, parts, tables, folder))
+            shard = build_shard(config, parts, partial(self._ended, parts, tables, folder))
             now = config.as_dict()
+            changed = bool(before) and any(before.get(rule) != now[rule] for rule in RULES)
             with tables.write() as txn:
                 txn.meta.put("config", now)
-            changed = bool(before) and any(before.get(rule) != now[rule] for rule in RULES)
-            shard.engine.start(parsed_seeds(seeds, config), readmit=changed)
+                owed = owe(txn, seeds, rules=changed)
+            Manifest(folder.path).begin(
+                unix_s=_now(),
+                seeds=seeds,
+                user_agent=user_agent(config),
+                mercator=version(),
+                versions=versions(),
+                config=now,
+            )
+            pieces = {name: parsed_seeds(texts, config) for name, texts in owed.seeds.items()}
+            shard.engine.start(pieces, readmit=owed.rules)
         except BaseException:
             if parts is None:
                 tables.close()
@@ -300,6 +329,16 @@ class Crawl:
         """Is the store whole; with `repair`, mends what can be mended. It must not be in use."""
         with self._alone() as (folder, tables, _):
             return check(tables, StoredBodies(folder.path), repair=repair)
+
+    def _ended(self, parts: Parts, tables: LmdbTables, folder: StoreFolder) -> None:
+        """The run is over, in order or not: its end goes into the manifest, the store is given up."""
+        try:
+            Manifest(folder.path).end(unix_s=_now(), summary=self.status().as_dict())
+        except StoreError as error:
+            # The tables are whole without it, and there may be no room for it.
+            _log.warning("the manifest could not be completed: %s", error)
+        finally:
+            _close(parts, tables, folder)
 
     # -- inside ----------------------------------------------------------------------------------------
 

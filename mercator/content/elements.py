@@ -47,12 +47,12 @@ class ElementCollector:
     """
 
     __slots__ = (
-        "_canonicals",
         "_max_links",
         "_robots_metas",
         "_robots_names",
         "_seen",
         "base_href",
+        "canonicals",
         "links",
         "title",
     )
@@ -61,7 +61,7 @@ class ElementCollector:
         self._robots_names = ("robots", "*", user_agent.lower())
         self._max_links = max_links
         self._seen: set[tuple[str, str, str]] = set()
-        self._canonicals: list[str] = []
+        self.canonicals: list[str] = []
         self._robots_metas: list[str] = []
         self.links: list[RawLink] = []
         self.base_href: str | None = None
@@ -105,8 +105,8 @@ class ElementCollector:
 
     def canonical(self, href: str) -> None:
         """The href of a canonical link in the head."""
-        if len(self._canonicals) < _MAX_CANONICALS:
-            self._canonicals.append(href)
+        if len(self.canonicals) < _MAX_CANONICALS:
+            self.canonicals.append(href)
 
     def meta(self, attributes: Attributes) -> None:
         """A meta element: a refresh pragma, or rules for robots."""
@@ -146,7 +146,7 @@ class ElementCollector:
         return PageElements(
             self.base_href,
             self.title or None,
-            tuple(self._canonicals),
+            tuple(self.canonicals),
             tuple(self._robots_metas),
             tuple(self.links),
         )

@@ -78,13 +78,14 @@ def x_robots_rules(value: str, user_agent: str) -> list[str]:
 def robots_tag_rules(value: str, user_agent: str) -> list[str]:
     """The rules for this robot in one Robots-Tag field: a list of `token;rule;rule`.
 
-    A rule that is set to false (`noindex=?0`) does not count. Source: draft-illyes-repext-03.
+    A rule may be written as true (`noindex=?1`); one that is false does not count.
+    Source: draft-illyes-repext-03; RFC 9651 for the syntax.
     """
     rules: list[str] = []
     for member in value[:_MAX_RULES_CHARS].split(",", _MAX_RULES)[:_MAX_RULES]:
         token, *parameters = (part.strip().lower() for part in member.split(";"))
         if _is_ours(token.strip('"'), user_agent):
-            rules.extend(parameter for parameter in parameters if not parameter.endswith("=?0"))
+            rules.extend(parameter.removesuffix("=?1") for parameter in parameters)
     return rules
 
 

@@ -95,13 +95,13 @@ def read_elements(markup: bytes, user_agent: str, max_links: int) -> PageElement
 class _Walk:
     """One walk through one tree. Threads: confined to the thread that parses."""
 
-    __slots__ = ("_canonical_in_head", "_collector", "_foreign", "_is_thinned", "_markup")
+    __slots__ = ("_canonicals_in_head", "_collector", "_foreign", "_is_thinned", "_markup")
 
     def __init__(self, collector: ElementCollector, markup: bytes, is_thinned: bool) -> None:
         self._collector = collector
         self._markup = markup
         self._is_thinned = is_thinned
-        self._canonical_in_head: bool | None = None
+        self._canonicals_in_head: int | None = None
         self._foreign: dict[int, bool] = {}
         """Elements outside of the HTML namespace: True in SVG, False in MathML."""
 
@@ -210,14 +210,15 @@ class _Walk:
             ):
                 return False
             before = before.prev
-        return closed and before is None and self._head_holds_canonical()
+        return closed and before is None and self._head_has_another_canonical()
 
-    def _head_holds_canonical(self) -> bool:
-        if self._canonical_in_head is None:
+    def _head_has_another_canonical(self) -> bool:
+        """By the source: does the word stand in the head more often than it was found there?"""
+        if self._canonicals_in_head is None:
             head_end = _END_OF_HEAD.search(self._markup)
             head = self._markup[: head_end.start()] if head_end else self._markup
-            self._canonical_in_head = b"canonical" in head.lower()
-        return self._canonical_in_head
+            self._canonicals_in_head = head.lower().count(b"canonical")
+        return self._canonicals_in_head > len(self._collector.canonicals)
 
 
 def _anchor_text(anchor: LexborNode) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mercator.config import CrawlConfig
@@ -13,7 +13,7 @@ from mercator.engine.ending import Snapshot, stop_reason
 from mercator.engine.gate import Gate
 from mercator.engine.inbox import Add, Inbox, Readmit
 from mercator.engine.intake import SEED, Intake
-from mercator.engine.outcome import Found
+from mercator.engine.outcome import Finished, Found
 from mercator.engine.recorder import Recorder
 from mercator.engine.worker import Worker
 from mercator.engine.writer import Writer
@@ -75,12 +75,15 @@ class Engine:
 
     # -- lifetime --------------------------------------------------------------------------------------
 
-    def start(self, seeds: Sequence[CanonicalUrl | RefusedUrl], *, readmit: bool) -> None:
-        """Starts the threads; the seeds enter before anything is handed out."""
+    def start(
+        self, seeds: Mapping[str, Sequence[CanonicalUrl | RefusedUrl]], *, readmit: bool
+    ) -> None:
+        """Starts the threads; the seeds, by the row that owes them, enter before anything is handed
+        out."""
         self._started_s = self._last_page_s = self._clock.monotonic_s()
         self._stored_before = self._writer.published[0]["stored"]
-        for piece in self._pieces(seeds):
-            self._inbox.put(Add(piece, lambda: None))
+        for owed, piece in seeds.items():
+            self._inbox.put(Add(self._found(piece), lambda: None, owed))
         if readmit:
             self._inbox.put(Readmit(None, True, lambda count: None))
         self._writer_thread = threading.Thread(
@@ -111,16 +114,14 @@ class Engine:
 
     def add(self, seeds: Sequence[CanonicalUrl | RefusedUrl]) -> None:
         """Admits seeds to a running crawl; returns when they are durable (or the crawl has ended)."""
-        for piece in self._pieces(seeds):
+        for at in range(0, len(seeds), _SEEDS_PER_JOB):
             done = threading.Event()
-            self._inbox.put(Add(piece, done.set))
+            self._inbox.put(Add(self._found(seeds[at : at + _SEEDS_PER_JOB]), done.set))
             while not done.wait(_TICK_S) and not self._ended.is_set():
                 pass
 
-    def _pieces(self, seeds: Sequence[CanonicalUrl | RefusedUrl]) -> Iterator[list[Found]]:
-        for at in range(0, len(seeds), _SEEDS_PER_JOB):
-            piece = seeds[at : at + _SEEDS_PER_JOB]
-            yield [self._intake.offer_one(url, "seed", SEED) for url in piece]
+    def _found(self, seeds: Sequence[CanonicalUrl | RefusedUrl]) -> list[Found]:
+        return [self._intake.offer_one(url, "seed", SEED) for url in seeds]
 
     # -- the writer's loop -------------------------------------------------------------------------------
 
@@ -225,6 +226,13 @@ class Engine:
             _log.exception("the crawl stopped by a fault of its own")
         self._gate.stop()
         self._dispatcher.stop()
+        # What workers still bring is lost like the group, but they must have left before the store and
+        # the connections that they use are closed.
+        while any(thread.is_alive() for thread in self._threads) or len(self._inbox):
+            self._inbox.wait(_LINGER_S)
+            for job in self._inbox.collect():
+                if isinstance(job, Finished):
+                    job.close()
 
     # -- figures -----------------------------------------------------------------------------------------
 

@@ -12,10 +12,12 @@ from mercator.ports import Clock
 
 
 class Add(NamedTuple):
-    """Seeds to admit; `done` is called with nothing after their commit."""
+    """Seeds to admit; `done` is called with nothing after their commit. `owed` is the row of `meta`
+    that has kept them since the run began, "" for none (`owed.py`)."""
 
     seeds: Sequence[Found]
     done: Callable[[], None]
+    owed: str = ""
 
 
 class Readmit(NamedTuple):

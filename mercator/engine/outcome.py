@@ -88,3 +88,8 @@ class Finished:
     drain: Drain | None = None
     errand: Errand | None = None
     errand_host: HostId | None = None
+
+    def close(self) -> None:
+        """Gives back what the records hold: committed or lost, they are of no use any more."""
+        for record in self.records:
+            record.close()

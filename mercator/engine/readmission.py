@@ -7,6 +7,7 @@ from collections import deque
 from mercator.engine.host_rows import HostRows
 from mercator.engine.inbox import Readmit
 from mercator.engine.intake import Intake
+from mercator.engine.owed import RULES
 from mercator.engine.recorder import Recorder
 from mercator.frontier.lifecycle import RULE_REFUSALS
 from mercator.politeness.robots_cache import origin_of
@@ -53,6 +54,8 @@ class Readmission:
             self._after = piece[-1][0]
             return
         self._orders.popleft()
+        if order.rules:
+            txn.meta.delete(RULES)
         count, self._count, self._after = self._count, 0, None
         order.done(count)
 

@@ -119,6 +119,10 @@ class Writer:
         except BaseException:
             self._documents.rollback(self._position)
             raise
+        finally:
+            for job in jobs:
+                if isinstance(job, Finished):
+                    job.close()
         self._position = position
         self._at("committed")
         self._publish()
@@ -195,6 +199,8 @@ class Writer:
             )
             for found in job.seeds:
                 self._intake.admit(txn, found, SEED, hosts, unix_s)
+            if job.owed:
+                txn.meta.delete(job.owed)
             self._done.append(job.done)
         elif isinstance(job, Readmit):
             self._readmission.add(job)

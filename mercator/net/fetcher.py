@@ -197,6 +197,10 @@ class HttpFetcher:
                         raise
                     truncated = True
             body.finish()
+            if not reusable:
+                # Before the end is stamped: as long as it is open the server is busy with us, and the
+                # gap to the next request must not begin.
+                connection.close()
             return course.result(head, request_head, body, truncated=truncated, wanted=wanted)
         except BaseException:
             course.bytes_read = body.size

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 POINTS = ("applied", "appended", "synced", "committed", "published")
@@ -14,12 +16,12 @@ ADDED = "added"
 class Death(NamedTuple):
     """When a process is killed by SIGKILL; `NEVER` lets it crawl to its end.
 
-    After `after_s` seconds from outside, or by its own hand: at the `count`-th passage of `point`, or
-    just before the `count`-th call that may change the disk (`point` empty). Threads: immutable.
+    After `after_s` seconds from outside, or by its own hand: at the `nth`-th passage of `point`, or
+    just before the `nth`-th call that may change the disk (`point` empty). Threads: immutable.
     """
 
     point: str = ""
-    count: int = 0
+    nth: int = 0
     after_s: float | None = None
 
 
@@ -28,12 +30,12 @@ NEVER = Death()
 
 def at_point(point: str, passage: int) -> Death:
     """Death at the n-th passage of a commit point, counted from 1 in each life."""
-    return Death(point=point, count=passage)
+    return Death(point=point, nth=passage)
 
 
 def before_step(step: int) -> Death:
     """Death before the n-th call that may change the disk, the first being the opening's."""
-    return Death(count=step)
+    return Death(nth=step)
 
 
 def after(seconds: float) -> Death:
@@ -52,6 +54,6 @@ class Life(NamedTuple):
     store: str
     death: Death
     seeds: tuple[str, ...] = ()
-    config: dict[str, Any] = {}
+    config: Mapping[str, Any] = MappingProxyType({})
     adds: tuple[str, ...] = ()
     cold: bool = False

@@ -27,7 +27,7 @@ class Nursery:
     def begin(self, life: Life) -> None:
         """Starts a life; nothing waits for it. `end` follows before the next one."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(life._asdict()) + "\n")
+        self._process.stdin.write(json.dumps(life._asdict(), default=dict) + "\n")
         self._process.stdin.flush()
 
     def end(self) -> int:

@@ -15,10 +15,10 @@ class Scene(NamedTuple):
     """
 
     hosts: int = 4
-    pages: int = 12
-    latency_ms: int = 5
+    pages: int = 8
+    latency_ms: int = 4
     threads: int = 4
-    delay_s: float = 0.05
+    delay_s: float = 0.03
     max_active_hosts: int = 4096
     warc: bool = True
     specials: bool = True

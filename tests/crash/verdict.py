@@ -35,18 +35,19 @@ class Verdict(NamedTuple):
     store_equal: bool
     broken: tuple[str, ...]
 
-    def __add__(self, other: object) -> Verdict:
-        """Two rounds together."""
-        assert isinstance(other, Verdict)
-        return Verdict(
-            *(mine + its for mine, its in zip(self[:8], other[:8], strict=True)),
-            self.store_equal and other.store_equal,
-            self.broken + other.broken,
-        )
 
-
-NONE = Verdict(0, 0, 0, 0, 0, 0, 0, 0, True, ())
+NOTHING = Verdict(0, 0, 0, 0, 0, 0, 0, 0, True, ())
 """The verdict on no round at all."""
+
+
+def together(one: Verdict, other: Verdict) -> Verdict:
+    """The verdict on two rounds, or two groups of rounds."""
+    numbers = {
+        name: getattr(one, name) + getattr(other, name)
+        for name in Verdict._fields
+        if name != "store_equal"
+    }
+    return Verdict(store_equal=one.store_equal and other.store_equal, **numbers)
 
 
 def judge(course: Course, calm: Course) -> Verdict:

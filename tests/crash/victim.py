@@ -48,7 +48,7 @@ STEPS = frozenset(
 )
 """Calls after which the disk may look different, and those that settle what it looks like."""
 
-STEP_METHODS = frozenset({"flush", "open_db", "commit"})
+STEP_METHODS = frozenset({"flush", "commit"})
 """The same of files and of LMDB, whose functions are made anew for each object."""
 
 _DEATH = {signal.SIGCHLD}
@@ -64,7 +64,7 @@ class MortalCrawl(Crawl):
 
     def at(self, point: str) -> None:
         """A point is passed, possibly for the last time."""
-        if point == self._death.point and next(self._passages) == self._death.count:
+        if point == self._death.point and next(self._passages) == self._death.nth:
             _die()
 
     def _make_parts(self, config: CrawlConfig, folder: StoreFolder, tables: LmdbTables) -> Parts:
@@ -83,7 +83,8 @@ def main() -> int:
         pid = os.fork()
         if pid == 0:
             os._exit(_live(life))
-        print(_end_of(pid, life.death.after_s), flush=True)
+        sys.stdout.write(f"{_end_of(pid, life.death.after_s)}\n")
+        sys.stdout.flush()
     return 0
 
 
@@ -105,8 +106,8 @@ def _live(life: Life) -> int:
     try:
         if life.cold:
             _become_command(life)
-        if life.death.count and not life.death.point:
-            _die_before_step(life.death.count)
+        if life.death.nth and not life.death.point:
+            _die_before_step(life.death.nth)
         crawl = MortalCrawl(life)
         with crawl:
             if life.adds:
@@ -136,9 +137,11 @@ def _die_before_step(number: int) -> None:
     steps = itertools.count(1)
 
     def profile(_: FrameType, event: str, function: Any) -> None:
-        if event == "c_call" and (function in STEPS or function.__name__ in STEP_METHODS):
-            if next(steps) == number:
-                _die()
+        if event != "c_call":
+            return
+        is_step = function in STEPS or function.__name__ in STEP_METHODS
+        if is_step and next(steps) == number:
+            _die()
 
     threading.setprofile(profile)
     set_own: Callable[[Callable[[FrameType, str, Any], None]], None] = sys.setprofile

@@ -72,18 +72,6 @@ def test_what_a_redirect_can_point_to(site_factory: Callable[..., Site], tmp_pat
     assert failures(crawl)[f"{HOST}/badlocation"].status == 302
 
 
-def test_a_redirect_off_host_from_a_page_stays_out(
-    site_factory: Callable[..., Site], tmp_path: Path
-) -> None:
-    site = site_factory(hosts=2, pages=3)
-    seed = f"{HOST}/"
-    store = tmp_path / "store"
-    run(site, store, [seed])
-    # found on the way, not a seed: the target is refused and the redirecting URL is a redirect
-    crawl = run(site, tmp_path / "links", [f"{HOST}/nofollow/2"], obey_nofollow="none")
-    assert {url for url in pages(crawl) if "h0001" in url} == set()
-
-
 @pytest.mark.parametrize("scope", ["host", "prefix", "domain"])
 def test_a_seed_that_redirects_extends_the_scope_to_where_it_ends(
     site_factory: Callable[..., Site], tmp_path: Path, scope: str
@@ -117,11 +105,10 @@ def test_an_extended_scope_is_kept_for_later_runs(
     assert set(pages(second)) == set(reach.pages)
 
 
-def test_a_hop_passes_robots_of_its_own_host(
+def test_a_hop_is_asked_after_robots_and_each_url_once(
     site_factory: Callable[..., Site], tmp_path: Path
 ) -> None:
     site = site_factory(hosts=1, pages=3)
-    # robotsclosed has the index before `tlswrong`; its next host is h0000
     crawl = run(site, tmp_path / "store", ["http://robots404.test/redirect/1"], max_depth=0)
     assert set(pages(crawl)) == {"http://robots404.test/page/1"}
     assert [e["path"] for e in site.entries()] == ["/robots.txt", "/redirect/1", "/page/1"]

@@ -88,6 +88,31 @@ def test_the_prescan_skips_metas_that_declare_nothing() -> None:
     assert decide(body, "text/html") == ("KOI8-R", "meta")
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"<!-- never closed <meta charset=koi8-r>\xe9", ("windows-1252", "default")),
+        (b"<!--><meta charset=koi8-r>\xe9", ("KOI8-R", "meta")),
+        (b"<!---><meta charset=koi8-r>\xe9", ("KOI8-R", "meta")),
+        (b"</ <meta charset=koi8-r><meta charset=big5>\xe9", ("Big5", "meta")),
+        (b"<?x <meta charset=koi8-r><meta charset=big5>\xe9", ("Big5", "meta")),
+    ],
+)
+def test_comments_in_the_prescan(body: bytes, expected: tuple[str, str]) -> None:
+    assert decide(body, "text/html") == expected
+
+
+def test_vendor_rows_of_euc_jp() -> None:
+    pairs = b"\xad\xa1\xad\xdf\xad\xe0\xf9\xa1\xf9\xdf\xf9\xe0\xfc\xfc"
+    assert decode(pairs, "EUC-JP") == "①㍻〝纊\ufa0f\ufa10￤"
+
+
+def test_of_a_body_that_is_no_text_errors_are_python_s() -> None:
+    body = b"\xb0\xff" * 150_000
+    assert decode(body[:20], "EUC-KR") == "\ufffd" * 10
+    assert decode(body, "EUC-KR") == body.decode("cp949", "replace")
+
+
 def test_a_late_meta_in_a_template_or_attribute_is_none() -> None:
     body = b"x" * 2000 + b"<template><meta charset=gbk></template><p title='<meta charset=gbk>'>"
     assert decide(body, "text/html") == ("UTF-8", "utf-8")

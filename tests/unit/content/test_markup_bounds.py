@@ -25,6 +25,7 @@ PIECES = (
     "<template><a href=/no{i}>x</a></template>",
     "<map><area href=/l{i}></map>",
     '<h2>it\'s <em>a</em> "quote"</h2><hr/><x-y a=b><a href=/m{i}>q</a></x-y>',
+    "<x--y a='it\"s'>q</x--y>",
     "<FONT color='red'><STRONG>loud</FONT></STRONG><A HREF=/n{i}>N</A>",
 )
 
@@ -87,11 +88,6 @@ DEAR = {
     ),
     "foreign": "<svg x='a\"'>" + "<a>" * 30_000 + "</title>" * 30_000,
     "ends": "<i></p>" * 30_000,
-    "options": (
-        "<select><button><selectedcontent></selectedcontent>" * 300
-        + "<option selected>"
-        + "<i>x</i>" * 3000
-    ),
 }  # fmt: skip
 
 
@@ -103,6 +99,17 @@ def test_dear_pages_are_cheap_and_lose_nothing_behind(name: str) -> None:
     tree = tree_of(bounded(DEAR[name].encode()))
     assert tree.root is not None
     assert sum(1 for _ in tree.root.traverse()) < 120_000
+
+
+def test_many_roots_do_not_gather_attributes_on_one_element() -> None:
+    body = tree_of(bounded(DEAR["roots with many"].encode())).body
+    assert body is not None
+    assert len(body.attributes) <= 4 * 700
+
+
+def test_options_are_not_copied_into_selectedcontent_elements() -> None:
+    html = b"<select><button><selectedcontent></selectedcontent></button><option selected><u>x</u>"
+    assert len(tree_of(html).css("u")) == 1
 
 
 @pytest.mark.timeout(20)
