@@ -56,8 +56,10 @@ from mercator.store.check import Report, check
 from mercator.store.folder import StoreFolder
 from mercator.store.lmdb_tables import LmdbTables
 from mercator.store.manifest import Manifest
+from mercator.store.memory_tables import MemoryTables
 from mercator.store.stored_bodies import StoredBodies
 from mercator.urls.canonical import Canonicalizer, versions
+from mercator.urls.scope import Scope
 from mercator.values import BodyPlace, CanonicalUrl
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ class Crawl:
     that `config` does not give are the store's last ones. Nothing is touched before `start`.
     Raises UsageError for a seed that is no URL.
 
-    Threads: safe from any thread; `_shard` and `_folder` are guarded by `_lock`.
+    Threads: safe from any thread; `_shard` and `_settings` (of the run) are set under `_lock`.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Crawl:
         parsed_seeds(self._seeds, self._config)
         self._lock = threading.Lock()
         self._shard: Shard | None = None
+        self._settings = self._config
 
     @classmethod
     def open(cls, store: str | Path) -> Crawl:
@@ -114,6 +117,7 @@ class Crawl:
             folder, config = self._open_folder()
             try:
                 self._shard = self._build(folder, config, seeds=self._seeds)
+                self._settings = config
             except BaseException:
                 folder.unlock()
                 raise
@@ -224,16 +228,19 @@ class Crawl:
     def add(self, urls: Iterable[str]) -> None:
         """Adds seeds; of a running crawl, returns when they are durable.
 
-        Raises UsageError for a text that is no URL.
+        Raises UsageError for a text that is no URL, and without a contact for a real site (before
+        the start, `start` does).
         """
         texts = list(urls)
-        found = parsed_seeds(texts, self._config)
-        shard = self._shard
+        with self._lock:
+            shard, settings = self._shard, self._settings
+        found = parsed_seeds(texts, settings)
         if shard is None:
             self._seeds.extend(texts)
             return
         if shard.engine.wait(0):
             raise StateError("the crawl has ended; start it again with the new seeds")
+        check_contact(texts, settings)
         shard.engine.add(found)
 
     def __enter__(self) -> Crawl:
@@ -252,7 +259,7 @@ class Crawl:
     def status(self) -> Status:
         """The summary: live while running, of the store otherwise."""
         shard = self._shard
-        if shard is not None:
+        if shard is not None and (not shard.engine.wait(0) or shard.engine.error is not None):
             return shard.engine.status()
         if not StoreFolder(self._path).exists():
             return Status()
@@ -285,7 +292,7 @@ class Crawl:
         Raises UsageError when no page is stored for it, StoreDamagedError when its body is lost.
         """
         with self._reading() as tables:
-            config = CrawlConfig(**_known(_config_row(tables)))
+            config = self._config_in(tables)
             parsed = Canonicalizer(config.url_policy).parse(url)
             row = find_page([tables], parsed) if isinstance(parsed, CanonicalUrl) else None
         if row is None:
@@ -295,12 +302,12 @@ class Crawl:
     def explain(self, url: str) -> Explanation:
         """What became of a URL (any spelling), and why."""
         with self._reading() as tables:
-            config = CrawlConfig(**_known(_config_row(tables)))
+            config = self._config_in(tables)
             return explain(
                 [tables],
                 url,
                 canonicalizer=Canonicalizer(config.url_policy),
-                scope=stored_scope(config, tables),
+                scope=self._scope_in(tables, config),
                 user_agent=config.user_agent,
                 now=_now(),
             )
@@ -349,7 +356,11 @@ class Crawl:
 
     @contextmanager
     def _reading(self) -> Iterator[Tables]:
+        """The store's tables; empty ones for a crawl that could be started and has no store yet."""
         folder = StoreFolder(self._path)
+        if self._seeds and not folder.exists():
+            yield MemoryTables()
+            return
         folder.open()
         tables = _tables(folder.shard_path(0), read_only=True)
         try:
@@ -360,6 +371,20 @@ class Crawl:
     def _read(self, rows: Callable[[Sequence[Tables]], Iterator[Any]]) -> Iterator[Any]:
         with self._reading() as tables:
             yield from rows([tables])
+
+    def _config_in(self, tables: Tables) -> CrawlConfig:
+        """The store's settings; this crawl's own before its first start."""
+        row = _config_row(tables)
+        return CrawlConfig(**_known(row)) if row else self._config
+
+    def _scope_in(self, tables: Tables, config: CrawlConfig) -> Scope:
+        """The scope as the store's seeds opened it; by this crawl's own before its first start."""
+        scope = stored_scope(config, tables)
+        if _config_row(tables):
+            return scope
+        seeds = parsed_seeds(self._seeds, config)
+        opened = (scope.entry_of(url) for url in seeds if isinstance(url, CanonicalUrl))
+        return scope.with_entries({entry for entry in opened if entry is not None})
 
     @contextmanager
     def _alone(self) -> Iterator[tuple[StoreFolder, LmdbTables, CrawlConfig]]:

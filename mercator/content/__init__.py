@@ -1,9 +1,9 @@
 """Bytes of a response to text, links and signals. Pure: no clock, no network, no disk.
 
-`page.parse_page` is the door. Inside: `decode` says which encoding a body is in (`media_type`, `labels`,
-`prescan`) and `decoders` turn it into text by the WHATWG Encoding standard; `tree_links` reads all
-that a page says off one walk of one tree, `xml_links` does so for XHTML, and `soup_links` is the
-second parser behind the same function, for notebooks. What the parsers find goes through
+`page.parse_page` is the door. Inside: `decode` says which encoding a body is in (`media_type`,
+`labels`, `prescan`) and `decoders` turn it into text by the WHATWG Encoding standard; `tree_links`
+reads all that a page says off one walk of one tree, `xml_links` does so for XHTML, and `soup_links`
+is the second parser behind the same function, for notebooks. What the parsers find goes through
 `elements`, so that the rules stand once; `headers` and `robots_meta` read the header fields.
 
 Invariants: no bytes raise; a page is parsed once (twice where a meta far down decides the

@@ -29,6 +29,7 @@ class PageElements(NamedTuple):
 
     `base_href` is that of the first base with an href. `canonicals` are the hrefs of the canonical
     links in the head, `robots_metas` the contents of the metas that speak to this crawler.
+    Threads: immutable.
     """
 
     base_href: str | None

@@ -23,7 +23,10 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 class HeaderLink(NamedTuple):
-    """One link of a Link field: rel tokens in lower case, and whether it has another context."""
+    """One link of a Link field: rel tokens in lower case, and whether it has another context.
+
+    Threads: immutable.
+    """
 
     target: str
     rel: str
@@ -63,7 +66,10 @@ def parse_link_field(value: str) -> list[HeaderLink]:
 
 
 class HeaderElements(NamedTuple):
-    """What header fields say beside robots' rules: links to follow, and canonical targets."""
+    """What header fields say beside robots' rules: links to follow, and canonical targets.
+
+    Threads: confined to the caller.
+    """
 
     links: list[RawLink]
     canonicals: list[str]

@@ -22,7 +22,7 @@ _WORD = re.compile(r"[^\s,;]+")
 
 
 class RobotsFlags(NamedTuple):
-    """What the page asks not to be done with it."""
+    """What the page asks not to be done with it. Threads: immutable."""
 
     noindex: bool = False
     nofollow: bool = False

@@ -57,11 +57,12 @@ class Dispatcher:
         with self.lock:
             return None if self._stopping or self._paused else self._take_locked()
 
-    def give_back(self, task: Ticket | Errand) -> None:
-        """An unused ticket or errand goes to the head of its queue; its host stays on lease."""
+    def give_back(self, task: Ticket | Errand, *, asked: bool) -> None:
+        """A ticket or errand goes to the head of its queue; its host stays on lease. `asked`: its
+        host was asked for something else, which is still to be committed."""
         with self.lock:
             if isinstance(task, Ticket):
-                self.schedule.give_back(task)
+                self.schedule.give_back(task, asked=asked)
             else:
                 self.schedule.return_errand(task)
 

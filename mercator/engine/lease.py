@@ -39,26 +39,26 @@ class Lease:
         """An errand has ended: the host that asked may go on after its own gap."""
         self._release(host_id, clock)
 
-    def give_back(self, ticket: Ticket, clock: HostClock) -> None:
-        """The URL returns to the head of its queue, and its host waits."""
-        self._return(ticket)
+    def give_back(self, ticket: Ticket, clock: HostClock, *, asked: bool) -> None:
+        """The URL returns to the head of its queue, and its host waits. `asked`: a request was made."""
+        self._return(ticket, asked=asked)
         self.release(clock)
 
     def end(self, ticket: Ticket, clock: HostClock) -> None:
         """The URL returns, and nothing is handed out for its host before the writer has drained it:
         otherwise one more request could start between the verdict and its commit."""
         self._dispatcher.drain(ticket.host_id)
-        self._return(ticket)
+        self._return(ticket, asked=True)
         self.release(clock)
 
     def leave_to_errand(self, ticket: Ticket) -> None:
         """Another host has to be asked first; the errand's end releases this one."""
-        self._return(ticket)
+        self._return(ticket, asked=True)
         self._released = True
 
     def hold_for_name(self, ask: Ask) -> None:
         """The host's address is not known: no worker waits for it, the look-up keeps the lease."""
-        self._return(self._task)
+        self._return(self._task, asked=False)
         self._released = True
         now_s = self._clock.monotonic_s()
         ask(self._task.host, partial(self._dispatcher.release, self._task.host_id, now_s))
@@ -66,7 +66,7 @@ class Lease:
     def abandon(self, clock: HostClock) -> None:
         """The crawl is stopping and nothing was sent."""
         if not self._released:
-            self._return(self._task)
+            self._return(self._task, asked=False)
             self.release(clock)
 
     def owns(self, body: Body) -> None:
@@ -79,9 +79,9 @@ class Lease:
             body.close()
         self._bodies.clear()
 
-    def _return(self, task: Ticket | Errand) -> None:
+    def _return(self, task: Ticket | Errand, *, asked: bool) -> None:
         assert not self._released, "a task goes back before its host is released"
-        self._dispatcher.give_back(task)
+        self._dispatcher.give_back(task, asked=asked)
 
     def _release(self, host_id: HostId, clock: HostClock) -> None:
         ready_at_s = self._clock.monotonic_s() + clock.ready_at() - self._clock.unix_s()

@@ -65,6 +65,8 @@ class Recorder:
             place = self._documents.append(record)
         if finished.errand_host is not None:
             self._frontier.errand_done(finished.errand_host)
+        if finished.returned:
+            self._frontier.returned()
         if finished.requested:
             if finished.fetch_ms is not None:
                 self.fetch_times.add(finished.fetch_ms)

@@ -118,7 +118,7 @@ class Visit:
             return self._without_request(ticket, lease, State.FAILED, Reason.ROBOTS_UNKNOWN)
         clock = self._clocks.get(ticket.host_id).blocked(verdict.until, "robots_unknown")
         self._clocks.put(ticket.host_id, clock)
-        lease.give_back(ticket, clock)
+        lease.give_back(ticket, clock, asked=False)
         return None
 
     def _without_request(

@@ -84,7 +84,7 @@ class Worker:
         elif finished.drain is not None:
             lease.end(ticket, finished.clock)
         else:
-            lease.give_back(ticket, finished.clock)
+            lease.give_back(ticket, finished.clock, asked=True)
 
     def _poisoned(self, task: Ticket | Errand, lease: Lease, error: Exception) -> Finished:
         clock = self._clocks.get(task.host_id)

@@ -190,6 +190,10 @@ class Frontier:
         self._back.remove(txn, ticket.host_id, ticket.sequence)
         self._note(partial(self.schedule.committed, ticket, stored))
 
+    def returned(self) -> None:
+        """The request of a ticket that went back to its queue is in this transaction."""
+        self._note(self.schedule.recorded)
+
     def errand_done(self, host_id: HostId) -> None:
         """An errand's ledger row is in this transaction."""
         self._note(partial(self.schedule.errand_committed, host_id))

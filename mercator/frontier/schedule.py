@@ -56,7 +56,8 @@ class BackQueue:
 
 
 class Schedule:
-    """Who may be asked next. `max_leases` bounds tickets that are out or wait for their commit.
+    """Who may be asked next. `max_leases` bounds requests that are out or wait for their commit:
+    tickets on lease, errands, and tickets that went back to their queues after a request.
 
     Invariant: the heap holds a host exactly when it has an errand or a ticket in hand, is not in
     flight, is not draining, and (for tickets) its page budget allows one more lease.
@@ -70,6 +71,7 @@ class Schedule:
         self._queues: dict[HostId, BackQueue] = {}
         self._heap = BackHeap()
         self._in_flight = 0
+        self._unrecorded = 0
         self._unpaused: set[HostId] = set()
         self.leases: dict[UrlKey, Ticket] = {}
         self.hungry: set[HostId] = set()
@@ -135,7 +137,12 @@ class Schedule:
         """The ledger row and the clock of an errand's host are on disk."""
         queue = self._queues[host_id]
         queue.leased -= 1
+        self._unrecorded -= 1
         self._settle_in_heap(queue)
+
+    def recorded(self) -> None:
+        """The request of a ticket that had gone back is on disk."""
+        self._unrecorded -= 1
 
     def drain(self, host_id: HostId) -> None:
         """The writer is about to end what waits for this host: nothing of it is handed out. May be
@@ -174,7 +181,7 @@ class Schedule:
         reserves one. Cost: O(log active hosts).
         """
         entry = self._heap.first()
-        if entry is None or len(self.leases) >= self._max_leases:
+        if entry is None or len(self.leases) + self._unrecorded >= self._max_leases:
             return None
         if pages_left is not None and len(self.leases) >= pages_left:
             return None
@@ -188,6 +195,7 @@ class Schedule:
         self._in_flight += 1
         queue.leased += 1
         if queue.errands:
+            self._unrecorded += 1
             return queue.errands.popleft()
         ticket = queue.hand.popleft()
         self.leases[ticket.key] = ticket
@@ -195,12 +203,14 @@ class Schedule:
             self.hungry.add(queue.host_id)
         return ticket
 
-    def give_back(self, ticket: Ticket) -> None:
-        """An unused ticket returns to the head of its host's queue; its reservation ends.
+    def give_back(self, ticket: Ticket, *, asked: bool = False) -> None:
+        """A ticket returns to the head of its host's queue; its reservation ends. `asked`: its host
+        was asked for something all the same, and `recorded` follows with the commit of that.
 
         `release` follows, now or (a host that waits for DNS or an errand) later.
         """
         del self.leases[ticket.key]
+        self._unrecorded += asked
         queue = self._queues[ticket.host_id]
         queue.leased -= 1
         if not queue.draining:
@@ -210,6 +220,7 @@ class Schedule:
         """An errand that could not start goes back to the head; `release` follows later."""
         queue = self._queues[errand.host_id]
         queue.leased -= 1
+        self._unrecorded -= 1
         queue.errands.appendleft(errand)
 
     def release(self, host_id: HostId, ready_at_s: float, *, paused: bool = False) -> None:

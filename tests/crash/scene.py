@@ -21,6 +21,7 @@ class Scene(NamedTuple):
     delay_s: float = 0.03
     max_active_hosts: int = 4096
     warc: bool = True
+    warc_file_bytes: int = 1_000_000_000
     specials: bool = True
     seeds: tuple[str, ...] = (
         "http://h0000.test/",
@@ -56,4 +57,5 @@ class Scene(NamedTuple):
             "retry_base_s": 0.02,
             "retry_cap_s": 0.05,
             "warc": self.warc,
+            "warc_file_bytes": self.warc_file_bytes,
         }

@@ -77,7 +77,7 @@ def test_killed_at_a_commit_point(
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_at_random(seed: int, tmp_path: Path, crawlers: Nursery, calm: Course) -> None:
     deaths = any_deaths(Random(seed), 12)
-    scene = SCENE._replace(max_active_hosts=3 if seed == 2 else SCENE.max_active_hosts)
+    scene = SCENE._replace(max_active_hosts=3, warc_file_bytes=50_000) if seed == 2 else SCENE
     verdict = run(scene, deaths, tmp_path, crawlers, calm)
     assert verdict.broken == ()
     assert verdict.kills >= 8
@@ -123,7 +123,7 @@ def test_killed_before_each_step_that_changes_the_disk(tmp_path: Path, crawlers:
 def test_no_gap_is_cut_short_by_a_restart(tmp_path: Path, crawlers: Nursery) -> None:
     """A gap so long that a crawler which is back at once has most of it left to wait, and kills with
     answers in hand that were not committed."""
-    scene = Scene(hosts=4, pages=2, delay_s=0.3, specials=False, seeds=SCENE.seeds[:1])
+    scene = Scene(hosts=4, pages=2, delay_s=0.2, specials=False, seeds=SCENE.seeds[:1])
     deaths = [at_point("synced", passage) for passage in (3, 3, 2, 3, 2)]
     calm = undisturbed(scene, tmp_path / "calm", crawlers)
     verdict = run(scene, deaths, tmp_path, crawlers, calm)
@@ -203,8 +203,9 @@ def test_killed_at_random_in_the_long_form(
 def test_the_command_is_killed_and_resumed(tmp_path: Path, crawlers: Nursery, calm: Course) -> None:
     """`python -m mercator crawl`, from the shell, at moments from its first import on."""
     chance = Random(5)
-    with round_of(SCENE, tmp_path / "round", crawlers) as killed:
-        course = killed.run([after(chance.uniform(0.1, 2.0)) for _ in range(10)], cold=True)
+    scene = SCENE._replace(delay_s=0.15)
+    with round_of(scene, tmp_path / "round", crawlers) as killed:
+        course = killed.run([after(chance.uniform(0.1, 1.8)) for _ in range(10)], cold=True)
     verdict = judge(course, calm)
     assert verdict.broken == ()
     assert verdict.kills >= 5

@@ -129,6 +129,7 @@ def _become_command(life: Life) -> None:
         path = Path(f"{life.store}.toml")
         path.write_text("".join(lines), encoding="utf-8")
         command += ["--config", str(path)]
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.execv(sys.executable, [*command, "--quiet"])
 
 

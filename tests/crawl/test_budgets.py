@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from testsite.fixture import Site
 from tests.crawl.whole import pages, reasons, run, served
+from testsite.fixture import Site
 
 IN_THE_WAY = [f"http://h0000.test/{path}" for path in ("gone/5", "redirect/2", "hops/2", "flaky/7")]
 

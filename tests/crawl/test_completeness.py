@@ -9,15 +9,18 @@ from urllib.parse import urlsplit
 import pytest
 
 from mercator import Crawl
-from testsite.fixture import Site
 from tests.crawl.whole import pages, reasons, run
+from testsite.fixture import Site
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Crawl]]:
     """Three hosts, crawled to the end from one of them with scope any."""
     with Site(hosts=3, pages=12) as site:
-        yield site, run(site, tmp_path_factory.mktemp("s") / "store", [site.web.url(0)], scope="any")
+        yield (
+            site,
+            run(site, tmp_path_factory.mktemp("s") / "store", [site.web.url(0)], scope="any"),
+        )
 
 
 def test_what_is_stored_is_what_can_be_reached(whole: tuple[Site, Crawl]) -> None:

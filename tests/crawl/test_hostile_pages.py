@@ -12,9 +12,9 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from mercator import Crawl
-from testsite.fixture import Site
 from tests.crawl.command import MERCATOR, mercator
 from tests.crawl.whole import failures, pages, reasons, run
+from testsite.fixture import Site
 
 HOST = "http://h0000.test"
 MAX_BODY = 300_000
@@ -144,7 +144,7 @@ def test_copies_are_marked_with_the_first_of_them(hostile: tuple[Site, Crawl]) -
 
 
 def test_odd_pages_are_stored_with_what_they_are(hostile: tuple[Site, Crawl]) -> None:
-    site, crawl = hostile
+    _, crawl = hostile
     stored = pages(crawl)
     empty = stored[f"{HOST}/empty/1"]
     assert (empty.bytes, empty.truncated, empty.title) == (0, False, None)
@@ -153,9 +153,9 @@ def test_odd_pages_are_stored_with_what_they_are(hostile: tuple[Site, Crawl]) ->
     assert (pdf.content_type, pdf.title, pdf.encoding) == ("application/pdf", None, None)
     bare = stored[f"{HOST}/type/none"]
     assert (bare.content_type, bare.title) == (None, "No type")
-    targets = {link.source: set() for link in crawl.links()}
+    targets: dict[str, set[str | None]] = {}
     for link in crawl.links():
-        targets[link.source].add(link.target)
+        targets.setdefault(link.source, set()).add(link.target)
     assert f"{HOST}/page/1" in targets[f"{HOST}/nul/1"]
     assert f"{HOST}/" in targets[f"{HOST}/nested/1"]
     assert stored[f"{HOST}/nested/1"].title == "Nested 1"
@@ -169,7 +169,9 @@ def test_the_wishes_of_pages_are_recorded_and_obeyed(hostile: tuple[Site, Crawl]
         assert stored[f"{HOST}/nofollow/{n}"].nofollow
         assert reasons(crawl)[f"{HOST}/only-nofollow/{n}"] == "nofollow"
     assert not any("only-nofollow" in url for url in site.pages())
-    assert [page.url for page in stored.values() if page.noindex and "noindex" not in page.url] == []
+    assert [
+        page.url for page in stored.values() if page.noindex and "noindex" not in page.url
+    ] == []
 
 
 def test_every_body_has_its_hash_and_its_warc_record(hostile: tuple[Site, Crawl]) -> None:
@@ -190,7 +192,7 @@ def test_every_body_has_its_hash_and_its_warc_record(hostile: tuple[Site, Crawl]
 
 
 def test_the_warc_files_hold_every_answer(hostile: tuple[Site, Crawl]) -> None:
-    site, crawl = hostile
+    _, crawl = hostile
     told: list[str] = []
     for path in sorted((crawl._path / "warc").iterdir()):
         with open(path, "rb") as warc:
@@ -207,7 +209,9 @@ def test_the_body_command_gives_the_same_bytes(hostile: tuple[Site, Crawl]) -> N
     _, crawl = hostile
     for path in ("charset/0", "nul/1", "type/pdf"):
         url = f"{HOST}/{path}"
-        line = subprocess.run([*MERCATOR, "body", crawl._path, url], capture_output=True, timeout=30)
+        line = subprocess.run(
+            [*MERCATOR, "body", crawl._path, url], capture_output=True, timeout=30
+        )
         assert (line.returncode, line.stderr) == (0, b"")
         assert line.stdout == crawl.body(url)
     missing = mercator("body", crawl._path, f"{HOST}/gone/1")
@@ -218,7 +222,9 @@ def test_without_warc_bodies_lie_under_their_hash(
     site_factory: Callable[..., Site], tmp_path: Path
 ) -> None:
     site = site_factory(hosts=1, pages=2)
-    crawl = run(site, tmp_path / "store", [f"{HOST}/", f"{HOST}/dup/1", f"{HOST}/dup/2"], warc=False)
+    crawl = run(
+        site, tmp_path / "store", [f"{HOST}/", f"{HOST}/dup/1", f"{HOST}/dup/2"], warc=False
+    )
     for page in crawl.pages():
         assert page.warc_file is None
         assert hashlib.sha256(page.body()).hexdigest() == page.sha256
@@ -237,9 +243,7 @@ def test_a_bomb_does_not_fill_the_memory(site_factory: Callable[..., Site], tmp_
     with open("/proc/self/clear_refs", "w", encoding="ascii") as reset:
         reset.write("5")  # the peak begins anew
     before = peak_kb()
-    crawl = run(
-        site, tmp_path / "store", [f"{HOST}/bomb/1"], max_body_bytes=1_000_000, max_depth=0
-    )
+    crawl = run(site, tmp_path / "store", [f"{HOST}/bomb/1"], max_body_bytes=1_000_000, max_depth=0)
     assert [page.truncated for page in crawl.pages()] == [True]
     # Most of it is the tree of a page of a million bytes with 83,000 elements.
     assert peak_kb() - before < 100_000

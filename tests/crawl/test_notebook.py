@@ -16,9 +16,9 @@ import pytest
 
 from mercator import Crawl, CrawlConfig
 from mercator.errors import StateError, StoreInUseError, StoreMissingError, UsageError
-from testsite.fixture import Site
 from tests.crawl.command import mercator
 from tests.crawl.whole import adds_up, config, judge, pages, run, served, until
+from testsite.fixture import Site
 
 SEED = "http://h0000.test/"
 
@@ -42,6 +42,18 @@ def test_the_same_crawl_started_again_goes_on(site: Site, tmp_path: Path) -> Non
             assert crawl.wait(timeout_s=30)
         assert crawl.status().stored == 2
     judge(crawl, site)
+
+
+def test_a_stopped_crawl_shows_what_has_become_of_its_store_since(
+    site: Site, tmp_path: Path
+) -> None:
+    crawl = run(site, tmp_path / "store", ["http://h0000.test/error/1"], retries=0)
+    assert crawl.status().failed == 1
+    assert crawl.retry() == 1
+    assert (crawl.status().failed, crawl.status().pending) == (0, 1)
+    run(site, tmp_path / "store", [SEED], max_pages=3)
+    assert crawl.status().stored == 3
+    assert crawl.status() == Crawl(tmp_path / "store").status()
 
 
 def test_a_second_start_while_running_is_refused(site: Site, tmp_path: Path) -> None:
@@ -88,7 +100,12 @@ def test_everything_can_be_read_before_beside_and_after(
     assert crawl.status().seen == 0
     for rows in (crawl.pages, crawl.links, crawl.failures, crawl.hosts, crawl.visits):
         assert list(rows()) == [], "before the start there is nothing to read, and that is no error"
-    assert crawl.explain(SEED).state == "unknown"
+    assert (crawl.explain(SEED).state, crawl.explain(SEED).reason) == ("unknown", None)
+    assert crawl.explain("http://elsewhere.test/").reason == "out_of_scope"
+    with pytest.raises(UsageError, match="no page is stored"):
+        crawl.body(SEED)
+    with pytest.raises(StoreMissingError):
+        list(Crawl(store).pages())
     with crawl:
         until(lambda: crawl.status().stored >= 3)
         beside = Crawl(store)
@@ -100,8 +117,8 @@ def test_everything_can_be_read_before_beside_and_after(
         assert crawl.body(SEED) == beside.body(SEED)
         for rows in (beside.links, beside.failures, beside.hosts, beside.visits):
             assert list(rows())
-        for argv in (["status", store, "--json"], ["explain", store, SEED, "--json"]):
-            line = mercator(*argv)
+        for command, *argv in (("status",), ("explain", SEED)):
+            line = mercator(command, store, *argv, "--json")
             assert line.returncode == 0, line.stderr
             json.loads(line.stdout)
         line = mercator("export", store, "pages")
@@ -208,9 +225,10 @@ def test_stop_leaves_nothing_behind(
 
 
 def test_an_error_inside_the_block_stops_the_crawl(site: Site, tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), Crawl(
-        tmp_path / "store", seeds=[SEED], config=config(site)
-    ) as crawl:
+    with (
+        pytest.raises(ZeroDivisionError),
+        Crawl(tmp_path / "store", seeds=[SEED], config=config(site)) as crawl,
+    ):
         raise ZeroDivisionError
     assert mercator_threads() == []
     judge(crawl, site)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mercator import Crawl, CrawlConfig
+from tests.crawl.whole import END_S, judge, pages, reasons, run
 from testsite.audit import audit
 from testsite.fixture import Site
 from testsite.hosts import CRAWL_DELAY_S
 from testsite.log import Entry, read_log
 from testsite.process import running
-from tests.crawl.whole import END_S, judge, pages, reasons, run
 
 DELAY_S = 0.06
 PAGES = 6
@@ -33,7 +35,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     """One crawl of every kind of host at once."""
     folder = tmp_path_factory.mktemp("politeness")
     seeds = [
@@ -41,7 +43,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
         "http://h0001.test/retry-after/1",
         *(f"http://{kind}.test/" for kind in (*ODD, *UNKNOWN)),
     ]
-    settings = {
+    settings: dict[str, Any] = {
         "allow_net": ("127.0.0.0/8",),
         "delay_s": DELAY_S,
         "delay_factor": 0.0,
@@ -59,7 +61,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
         with Crawl(folder / "store", seeds=seeds, config=config) as crawl:
             assert crawl.wait(timeout_s=END_S)
     judge(crawl)
-    yield Told(crawl, read_log(site.log_path))
+    return Told(crawl, read_log(site.log_path))
 
 
 def test_no_violation_is_in_the_log(told: Told) -> None:
@@ -98,7 +100,7 @@ def test_a_host_without_robots_has_no_rules(told: Told) -> None:
 def test_crawl_delay_holds_between_all_requests_of_its_host(told: Told) -> None:
     times = [(e["t"], e["t_end"]) for e in told.entries if e["host"] == "robotsdelay.test"]
     assert len(times) >= 2
-    for (_, ended), (began, _) in zip(times, times[1:], strict=False):
+    for (_, ended), (began, _) in pairwise(times):
         assert began - ended >= CRAWL_DELAY_S - 0.002
     reasons_of_gap = {v.gap_reason for v in told.crawl.visits() if v.host == "robotsdelay.test"}
     assert "crawl_delay" in reasons_of_gap
@@ -137,7 +139,7 @@ def test_the_global_rate_counts_every_request(tmp_path: Path) -> None:
     judge(crawl)
     times = sorted(entry["t"] for entry in read_log(site.log_path))
     assert len(times) == 60 + 6, "pages and robots.txt files"
-    gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(times)]
     assert min(gaps) >= 1 / rate - 0.008, "burst 1; 8 ms of slack by the server's clock"
     for first, began in enumerate(times):
         within = sum(1 for t in times[first:] if t < began + 0.5 - 0.008)

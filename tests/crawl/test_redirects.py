@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mercator import Crawl
-from testsite.fixture import Site
 from tests.crawl.whole import failures, pages, reasons, run
+from testsite.fixture import Site
 
 HOST = "http://h0000.test"
 

@@ -10,9 +10,9 @@ import pytest
 
 from mercator import Crawl
 from mercator.errors import ConfigError
-from testsite.fixture import Site
 from tests.crawl.command import END_S, local, mercator, one_line, started, summary
 from tests.crawl.whole import config, judge, pages, reasons, run, served, until
+from testsite.fixture import Site
 
 SEED = "http://h0000.test/"
 
@@ -40,6 +40,8 @@ def test_a_signal_ends_the_crawl_in_order_and_the_next_run_completes_it(
     assert again.returncode == 0, again.stderr
     assert summary(again.stdout)["stop_reason"] == "finished"
     assert sorted(served(site)) == sorted(site.web.reachable(SEED).pages), "nothing twice"
+    robots = [entry["host"] for entry in site.entries() if entry["path"] == "/robots.txt"]
+    assert len(robots) == len(set(robots)), "robots.txt is kept as well"
     judge(Crawl(store), site)
 
 
@@ -193,3 +195,63 @@ def test_hosts_that_were_paused_are_asked_again_after_a_stop_by_patience(
     second = run(site, store, patience_s=0.3)
     assert (second.status().stop_reason, second.status().pending) == ("patience", 1)
     assert site.pages() == []
+
+
+def test_a_wait_that_a_server_asked_for_is_kept_over_a_restart(
+    site_factory: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = site_factory(hosts=1, pages=2)
+    store = tmp_path / "store"
+    first = run(site, store, ["http://h0000.test/retry-after/2"], patience_s=0.3, max_depth=0)
+    assert (first.status().stop_reason, first.status().pending) == ("patience", 1)
+    second = run(site, store, ["http://h0000.test/page/1"], patience_s=10.0)
+    assert second.status().stored == 2
+    answered = [entry for entry in site.entries() if entry["path"] != "/robots.txt"]
+    assert answered[1]["t"] - answered[0]["t_end"] >= 2.0 - 0.002
+
+
+def test_a_stop_while_the_rate_makes_everybody_wait(
+    site_factory: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = site_factory(hosts=4, pages=5)
+    store = tmp_path / "store"
+    seeds = [f"http://h{n:04d}.test/" for n in range(4)]
+    crawl = Crawl(store, seeds=seeds, config=config(site, rate_per_s=0.2))
+    with crawl:
+        until(lambda: len(site.entries()) == 1)
+    assert crawl.status().elapsed_s < 5
+    assert len(site.entries()) == 1
+    judge(crawl, site)
+    whole = run(site, store, rate_per_s=None)
+    assert set(pages(whole)) == set(site.web.reachable(seeds).pages)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_a_stop_while_one_host_asks_for_the_robots_of_another(
+    site_factory: Callable[..., Site], tmp_path: Path, after: int
+) -> None:
+    """The redirect of robots.txt is asked under the other host's clock, which a stop interrupts."""
+    site = site_factory(hosts=1, pages=3)
+    store = tmp_path / "store"
+    seeds = ["http://h0000.test/page/1", "http://robotsredirect.test/page/1"]
+    with Crawl(store, seeds=seeds, config=config(site, max_depth=0, delay_s=0.1)) as crawl:
+        until(lambda: len(site.entries()) >= after)
+    judge(crawl, site, 0.1)
+    whole = run(site, store)
+    assert sorted(pages(whole)) == seeds
+    assert sorted(served(site)) == seeds
+
+
+def test_stops_at_any_moment_lose_nothing_and_repeat_nothing(
+    site_factory: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = site_factory(hosts=4, pages=10)
+    store = tmp_path / "store"
+    seeds = [SEED, "http://h0001.test/redirect/1", "http://h0001.test/flaky/1"]
+    for stop_after in range(4, 60, 7):
+        with Crawl(store, seeds=seeds, config=config(site, scope="any", delay_s=0.02)) as crawl:
+            until(lambda wanted=stop_after: len(served(site)) >= wanted or crawl.wait(0))
+        judge(crawl, site, 0.02)
+    whole = run(site, store, delay_s=0.02)
+    assert set(site.web.reachable([SEED]).pages) < set(pages(whole))
+    assert sorted(served(site)) == sorted(pages(whole))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mercator import Crawl
-from testsite.fixture import Site
 from tests.crawl.command import mercator, summary
 from tests.crawl.whole import config, judge, pages, reasons, run, served
+from testsite.fixture import Site
 
 QUICK = ("--delay", "0.05", "--retry-base", "0.05", "--retry-cap", "0.2", "--retries", "2")
 

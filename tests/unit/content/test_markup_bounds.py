@@ -25,7 +25,7 @@ PIECES = (
     "<template><a href=/no{i}>x</a></template>",
     "<map><area href=/l{i}></map>",
     '<h2>it\'s <em>a</em> "quote"</h2><hr/><x-y a=b><a href=/m{i}>q</a></x-y>',
-    "<x--y a='it\"s'>q</x--y>",
+    "<x--y a=it's>q</x--y>",
     "<FONT color='red'><STRONG>loud</FONT></STRONG><A HREF=/n{i}>N</A>",
 )
 
