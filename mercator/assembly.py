@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
@@ -35,6 +34,7 @@ from mercator.net.resolver import SystemResolver
 from mercator.politeness.robots_cache import RobotsCache
 from mercator.politeness.token_bucket import TokenBucket
 from mercator.ports import Clock, Documents, Fetcher, Resolver, Tables
+from mercator.program import user_agent, version
 from mercator.store.bodies import FolderDocuments
 from mercator.store.documents import WarcDocuments
 from mercator.store.folder import StoreFolder
@@ -75,20 +75,6 @@ class Shard:
     frontier: Frontier
     counts: Counts
     clocks: HostClocks
-
-
-def version() -> str:
-    """The installed version, "0" in a checkout that was never installed."""
-    try:
-        return metadata.version("mercator")
-    except metadata.PackageNotFoundError:
-        return "0"
-
-
-def user_agent(config: CrawlConfig) -> str:
-    """The User-Agent header: TOKEN/VERSION (+CONTACT)."""
-    contact = f" (+{config.contact})" if config.contact else ""
-    return f"{config.user_agent}/{version()}{contact}"
 
 
 def real_parts(config: CrawlConfig, folder: StoreFolder, tables: LmdbTables) -> Parts:
@@ -166,6 +152,7 @@ def build_shard(config: CrawlConfig, parts: Parts, on_end: Callable[[], None]) -
         threads=config.threads,
         max_active_hosts=config.max_active_hosts,
         max_pages_per_host=config.max_pages_per_host,
+        patience_s=config.patience_s,
     )
     clock, documents = parts.clock, parts.documents
     dispatcher = Dispatcher(frontier.schedule, clock)

@@ -200,9 +200,13 @@ _FIELDS = {f.name: f for f in dataclasses.fields(CrawlConfig)}
 
 def unknown_key(name: str, known: Iterable[str]) -> str:
     """One line that names the unknown key and the nearest known one."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown configuration key {name!r}{hint}"
+    return f"unknown configuration key {name!r}{near(name, known)}"
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'max_pages'?`, or "" when nothing known is like it."""
+    like = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {like[0]!r}?" if like else ""
 
 
 def _checked(name: str, value: Any, type_: Any) -> Any:

@@ -11,15 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mercator.assembly import (
-    Parts,
-    Shard,
-    build_shard,
-    real_parts,
-    stored_scope,
-    user_agent,
-    version,
-)
+from mercator.assembly import Parts, Shard, build_shard, real_parts, stored_scope
 from mercator.clock import RealClock
 from mercator.config import CrawlConfig
 from mercator.content.soup_links import soup
@@ -33,6 +25,7 @@ from mercator.errors import (
     UsageError,
 )
 from mercator.ports import Tables
+from mercator.program import user_agent, version
 from mercator.records import (
     Explanation,
     FailureRecord,
@@ -241,7 +234,8 @@ class Crawl:
         if shard.engine.wait(0):
             raise StateError("the crawl has ended; start it again with the new seeds")
         check_contact(texts, settings)
-        shard.engine.add(found)
+        if not shard.engine.add(found):
+            raise StateError("the crawl ended before the new seeds were kept; give them again")
 
     def __enter__(self) -> Crawl:
         return self.start()
@@ -319,11 +313,11 @@ class Crawl:
         became pending. The store must not be in use."""
         with self._alone() as (folder, tables, config):
             parts = real_parts(config, folder, tables)
-            shard = build_shard(config, parts, lambda: None)
             counted: list[int] = []
             jobs = [Readmit(reason, False, counted.append)]
             run = {**stored_status([tables]).as_dict(), "stop_reason": None}
             try:
+                shard = build_shard(config, parts, lambda: None)
                 while not counted:
                     shard.writer.commit(jobs, starving=False, run=run)
                     jobs = []

@@ -7,19 +7,18 @@ can say what the other does not.
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 import sys
 import types
 import typing
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from mercator.config import CrawlConfig
+from mercator.config import CrawlConfig, near
 from mercator.errors import UsageError
+from mercator.program import version
 from mercator.values import Reason
 
 TABLES = ("pages", "links", "failures", "hosts", "visits")
@@ -180,11 +179,6 @@ def _listed(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def _nearest(text: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(text, known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     """The arguments. Raises UsageError for what is unknown, naming the nearest known flag."""
     args, extras = parser().parse_known_args(argv)
@@ -192,18 +186,11 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
         if extra.startswith("-") or args.command != "crawl":
             known = [flag.name for flag in FLAGS] if args.command == "crawl" else []
             name = extra.split("=")[0]
-            raise UsageError(f"{args.command} has no option {name}{_nearest(name, known)}")
+            raise UsageError(f"{args.command} has no option {name}{near(name, known)}")
     # argparse gives back the seeds that stand between or behind options as left over.
     if args.command == "crawl":
         args.seed = [*args.seed, *extras]
     return args
-
-
-def version() -> str:
-    try:
-        return metadata.version("mercator")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
 
 
 def config_of(args: argparse.Namespace) -> CrawlConfig:

@@ -49,6 +49,26 @@ def _ready(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
+COUNTERS = (
+    "stored",
+    "fetched",
+    "redirects",
+    "not_modified",
+    "duplicates_exact",
+    "duplicates_near",
+    "robots_refused",
+    "refused",
+    "failed",
+    "gone",
+    "seen",
+    "known_again",
+    "pending",
+    "bytes",
+)
+"""The fields of `Status` that `meta` keeps over all runs, in its row "counters"; a URL on lease counts
+as pending there."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """The counters of a crawl (interface section 2): of the store over all its runs, but for

@@ -7,7 +7,7 @@
 Threads: N workers run visits; one writer commits what they finished, and is the only one that moves
 queues. Between them: the `Dispatcher` (take, give back, release; one lock, memory only) and the
 `Inbox` (finished visits; bounded, because at most 2 x threads tickets are on lease). One CPU stage: a
-semaphore of one around parsing and canonicalising, because threads that leave the interpreter lock
+lock around parsing and canonicalising, because threads that leave the interpreter lock
 for microseconds at a time slow all of them down.
 
 Locks, all leaves (none is taken while another is held): the dispatcher's, the inbox's, the CPU stage,

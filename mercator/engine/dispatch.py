@@ -11,13 +11,10 @@ from mercator.values import Errand, HostId, Ticket
 
 
 class Load(NamedTuple):
-    """What the dispatcher shows of itself. `starving`: workers wait and nothing is due soon."""
+    """What the dispatcher shows of itself. Threads: immutable."""
 
-    waiting_workers: int
     leases: int
     hosts_in_flight: int
-    hosts_with_work: int
-    first_ready_at_s: float | None
 
 
 class Dispatcher:
@@ -65,6 +62,8 @@ class Dispatcher:
                 self.schedule.give_back(task, asked=asked)
             else:
                 self.schedule.return_errand(task)
+            if self._can_serve_locked():
+                self._changed.notify()
 
     def drain(self, host_id: HostId) -> None:
         """Nothing more is handed out for the host until the writer has drained it."""
@@ -75,7 +74,7 @@ class Dispatcher:
         """The host's request has ended; it may be asked again at `ready_at_s` (monotonic)."""
         with self.lock:
             self.schedule.release(host_id, ready_at_s, paused=paused)
-            if self._waiting and (self._alarm_s is None or ready_at_s < self._alarm_s):
+            if self._can_serve_locked() and (self._alarm_s is None or ready_at_s < self._alarm_s):
                 self._changed.notify()
 
     def wake(self) -> None:
@@ -95,23 +94,13 @@ class Dispatcher:
             self._paused = paused
             self._changed.notify_all()
 
-    def stopping(self) -> bool:
-        """True once `stop` was called."""
-        return self._stopping
-
     def paused(self) -> bool:
         """True between `pause(True)` and `pause(False)`."""
         return self._paused
 
     def load_locked(self) -> Load:
         """A snapshot for the writer's decisions. Caller holds `lock`."""
-        return Load(
-            self._waiting,
-            len(self.schedule.leases),
-            self.schedule.hosts_in_flight(),
-            self.schedule.hosts_with_work(),
-            self.schedule.first_ready_at_s(),
-        )
+        return Load(len(self.schedule.leases), self.schedule.hosts_in_flight())
 
     def starving(self, within_s: float) -> bool:
         """True when workers wait and no host is ready within `within_s`: a commit may bring work."""
@@ -126,13 +115,20 @@ class Dispatcher:
 
     def _wake_next_locked(self) -> None:
         """Passes the alarm on, and another host that is due to another worker."""
-        if not self._waiting:
+        if not self._can_serve_locked():
             return
         first_s = self.schedule.first_ready_at_s()
         if first_s is None:
             return
-        if self._alarm_s is None or first_s <= self._clock.monotonic_s():
+        now_s = self._clock.monotonic_s()
+        if self._alarm_s is None or first_s < self._alarm_s or first_s <= now_s:
             self._changed.notify()
+
+    def _can_serve_locked(self) -> bool:
+        """A worker waits, and something may be handed out. While all leases are out nothing may: woken
+        for each host that becomes free, workers would find that out and go back to sleep. Whoever ends
+        a lease wakes one of them (`wake`, `give_back`)."""
+        return self._waiting > 0 and self.schedule.may_lease(self.pages_left)
 
     def _wait_locked(self, alarm_s: float | None) -> None:
         self._waiting += 1

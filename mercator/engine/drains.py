@@ -30,8 +30,8 @@ class Drains:
         self._frontier = frontier
         self._recorder = recorder
         self._clocks = clocks
-        self._waiting: dict[HostId, Drain] = {}
-        self._behind: dict[HostId, int] = {}
+        self._waiting: dict[tuple[HostId, str], Drain] = {}
+        self._behind: dict[tuple[HostId, str], int] = {}
 
     def active(self) -> bool:
         """True while a host is being emptied or about to be."""
@@ -39,32 +39,36 @@ class Drains:
 
     def runnable_locked(self) -> bool:
         """True when a host can be emptied further now. Caller holds the dispatcher's lock."""
-        return any(map(self._is_free, self._waiting))
+        return any(self._is_free(host_id) for host_id, _ in self._waiting)
 
     def add(self, drain: Drain, dispatcher: Dispatcher) -> None:
         """A visit's verdict: the host fails."""
         with dispatcher.lock:
             self._frontier.schedule.drain(drain.host_id)
-        self._waiting[drain.host_id] = drain
+        self._enter(drain)
 
     def add_unreachable(self, host_id: HostId, kind: FailureKind) -> None:
         """A host that could not be reached, when nothing else is left to ask."""
         error = f"the host could not be reached ({kind})"
-        self._waiting[host_id] = Drain(host_id, reason_of_failure(kind), "", error)
+        self._enter(Drain(host_id, reason_of_failure(kind), "", error))
 
     def add_over_budget(self, host_id: HostId) -> None:
         """A host of which as many pages are stored as the crawl may store."""
-        self._waiting[host_id] = Drain(host_id, Reason.HOST_BUDGET, "", "")
+        self._enter(Drain(host_id, Reason.HOST_BUDGET, "", ""))
+
+    def _enter(self, drain: Drain) -> None:
+        """An order that is under way goes on; each origin of a host has its own."""
+        self._waiting.setdefault((drain.host_id, drain.origin), drain)
 
     def step(self, txn: Txn, hosts: HostRows, dispatcher: Dispatcher) -> None:
         """Ends up to 2,000 URLs."""
         with dispatcher.lock:
-            free = [host_id for host_id in self._waiting if self._is_free(host_id)]
+            free = [drain for drain in self._waiting.values() if self._is_free(drain.host_id)]
         left = _PER_COMMIT
-        for host_id in free:
+        for drain in free:
             if left <= 0:
                 return
-            left -= self._empty(txn, self._waiting[host_id], hosts, left)
+            left -= self._empty(txn, drain, hosts, left)
 
     def _is_free(self, host_id: HostId) -> bool:
         schedule = self._frontier.schedule
@@ -74,11 +78,12 @@ class Drains:
 
     def _empty(self, txn: Txn, drain: Drain, hosts: HostRows, limit: int) -> int:
         host_id, reason, origin, error = drain
-        after = self._behind.get(host_id, 0)
+        order = (host_id, origin)
+        after = self._behind.get(order, 0)
         places = self._frontier.places(txn, host_id, after, limit)
         host = hosts.row(txn, host_id, "").host
         for sequence, key in places:
-            self._behind[host_id] = sequence
+            self._behind[order] = sequence
             row = txn.urls.get(key)
             assert row is not None, "a queued URL has a row"
             if origin and origin_of(row.url) != origin:
@@ -88,7 +93,8 @@ class Drains:
                 txn, key, row, host, End(STATE_OF_REASON[reason], reason, error), hosts
             )
         if len(places) < limit:
-            del self._waiting[host_id]
-            self._behind.pop(host_id, None)
-            self._frontier.drained(host_id)
+            del self._waiting[order]
+            self._behind.pop(order, None)
+            if not any(host == host_id for host, _ in self._waiting):
+                self._frontier.drained(host_id)
         return len(places)

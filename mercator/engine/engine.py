@@ -109,16 +109,25 @@ class Engine:
         self._dispatcher.pause(paused)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """True when the crawl has ended within the time."""
-        return self._ended.wait(timeout_s)
+        """True when the crawl has ended within the time; none of its threads is left then."""
+        if not self._ended.wait(timeout_s):
+            return False
+        if (
+            self._writer_thread is not None
+            and self._writer_thread is not threading.current_thread()
+        ):
+            self._writer_thread.join()  # to say that it has ended is the last thing it does
+        return True
 
-    def add(self, seeds: Sequence[CanonicalUrl | RefusedUrl]) -> None:
-        """Admits seeds to a running crawl; returns when they are durable (or the crawl has ended)."""
+    def add(self, seeds: Sequence[CanonicalUrl | RefusedUrl]) -> bool:
+        """Admits seeds to a running crawl; True when they are durable, False when it ended first."""
         for at in range(0, len(seeds), _SEEDS_PER_JOB):
             done = threading.Event()
             self._inbox.put(Add(self._found(seeds[at : at + _SEEDS_PER_JOB]), done.set))
-            while not done.wait(_TICK_S) and not self._ended.is_set():
-                pass
+            while not done.wait(_TICK_S):
+                if self._ended.is_set() and not done.is_set():
+                    return False
+        return True
 
     def _found(self, seeds: Sequence[CanonicalUrl | RefusedUrl]) -> list[Found]:
         return [self._intake.offer_one(url, "seed", SEED) for url in seeds]
@@ -135,8 +144,13 @@ class Engine:
             self._fail(error)
         finally:
             self._ended_s = self._clock.monotonic_s()
-            self._on_end()
-            self._ended.set()
+            try:
+                self._on_end()
+            except BaseException as error:
+                # The crawl has ended all the same, and whoever waits for it must hear of this.
+                self.error = self.error or error
+            finally:
+                self._ended.set()
 
     def _turn(self) -> None:
         """Waits for a group, lets it grow while workers have work, commits it."""
@@ -192,7 +206,8 @@ class Engine:
         """What the rules of `ending.py` judge, as of now."""
         with self._dispatcher.lock:
             load = self._dispatcher.load_locked()
-            standstill = self._dispatcher.schedule.at_standstill()
+            # A crawl that is paused on purpose is not at a standstill: it is nobody's fault.
+            standstill = self._dispatcher.schedule.at_standstill() and not self._dispatcher.paused()
             counters, _ = self._writer.published
             jobs = len(self._inbox)
         return Snapshot(

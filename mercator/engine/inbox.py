@@ -22,11 +22,13 @@ class Add(NamedTuple):
 
 class Readmit(NamedTuple):
     """Takes URLs back whose reason no longer stands: `reason` (or all of `retry`'s reasons where
-    `rules` is False), or what today's rules admit. `done` gets how many became pending."""
+    `rules` is False), or what today's rules admit; of one host where `prefix` is its id. `done` gets
+    how many became pending, after the commit."""
 
     reason: str | None
     rules: bool
     done: Callable[[int], None]
+    prefix: bytes = b""
 
 
 class Fault(NamedTuple):
@@ -72,11 +74,15 @@ class Inbox:
         return self._since_s
 
     def collect(self) -> list[Job]:
-        """Takes all that is there, without waiting."""
+        """Takes what is there, without waiting; at most one piece of seeds, so that a list of a
+        million is admitted in many short transactions."""
+        jobs: list[Job] = []
         with self._changed:
-            jobs = list(self._jobs)
-            self._jobs.clear()
-            self._since_s = None
+            while self._jobs:
+                jobs.append(self._jobs.popleft())
+                if isinstance(jobs[-1], Add):
+                    break
+            self._since_s = self._clock.monotonic_s() if self._jobs else None
             return jobs
 
     def wait(self, timeout_s: float) -> None:

@@ -117,8 +117,8 @@ class Intake:
     ) -> Found:
         _, kind, rel, anchor = link
         if isinstance(url, RefusedUrl):
+            key = url_key(url.url, url.host)
             text = url.url[:_UNKEYED_TEXT]
-            key = url_key(text, url.host)
             return Found(text, "", url.host, key, url.reason, kind, rel, anchor, True)
         has_row = kind not in LISTED_ONLY and "sitemap" not in rel
         reason = self._refusal(url, path)
@@ -155,7 +155,7 @@ class Intake:
         met = (
             meet(txn, found.key_url, found.host, found.key)
             if found.key_url
-            else meet_unkeyed(txn, found.url, found.host)
+            else meet_unkeyed(txn, found.key)
         )
         if met.glance is not None:
             self._counts.add("known_again")
@@ -264,22 +264,24 @@ class Intake:
 
     # -- rules that change -----------------------------------------------------------------------------
 
-    def extend_scope(self, txn: Txn, urls: Iterable[CanonicalUrl]) -> bool:
+    def extend_scope(self, txn: Txn, urls: Iterable[CanonicalUrl]) -> set[bytes]:
         """Seeds (or the ends of their redirects) are in scope from now on, durably.
 
         What is kept are the URLs, so that a later run may read them under another kind of scope.
-        Says whether the scope of this run has changed.
+        Gives where URLs may be that are admitted now: the ids of hosts, b"" for everywhere.
         """
         opened: set[str] = set()
+        places: set[bytes] = set()
         for url in urls:
             entry = self.scope.entry_of(url)
             if entry is None or entry not in self.scope.entries:
                 txn.meta.put(SCOPE_ROWS + url_key(url.key_url, url.host).hex(), list(url))
-                opened.add(entry or "")
-        opened.discard("")
+                if entry is not None:
+                    opened.add(entry)
+                    places.add(b"" if self.scope.kind == "domain" else host_id(url.host))
         if opened:
             self.scope = self.scope.with_entries(opened)
-        return bool(opened)
+        return {b""} if b"" in places else places
 
     def rule_of(self, row: UrlRow, url: CanonicalUrl, hosts: HostRows) -> Reason | None:
         """The rule that refuses a row's URL today, for the path by which it was found; a nofollow

@@ -7,6 +7,7 @@ from functools import partial
 
 from mercator.engine.dispatch import Dispatcher
 from mercator.engine.host_clock import ClockRules, HostClock
+from mercator.engine.outcome import Finished
 from mercator.ports import Body, Clock
 from mercator.values import Errand, HostId, Ticket
 
@@ -28,12 +29,27 @@ class Lease:
         self._task = task
         self._bodies: list[Body] = []
         self._released = False
+        self.finished: Finished | None = None
 
     def release(self, clock: HostClock) -> None:
         """The request has ended (or none was made): the host may be asked after its gap."""
         if not self._released:
             self._released = True
             self._release(self._task.host_id, clock)
+
+    def release_ended(self, clock: HostClock) -> None:
+        """As `release`, but nothing is handed out for the host before the writer has drained it:
+        otherwise one more request could start between the verdict and its commit."""
+        self._dispatcher.drain(self._task.host_id)
+        self.release(clock)
+
+    def sent(self, finished: Finished) -> None:
+        """A request was made: whatever the rest of the visit does, it has its row in the ledger."""
+        self.finished = finished
+
+    def released(self) -> bool:
+        """True when the host is no longer held by this worker."""
+        return self._released
 
     def release_asking(self, host_id: HostId, clock: HostClock) -> None:
         """An errand has ended: the host that asked may go on after its own gap."""
@@ -45,11 +61,9 @@ class Lease:
         self.release(clock)
 
     def end(self, ticket: Ticket, clock: HostClock) -> None:
-        """The URL returns, and nothing is handed out for its host before the writer has drained it:
-        otherwise one more request could start between the verdict and its commit."""
-        self._dispatcher.drain(ticket.host_id)
+        """The URL returns, to end with all that waits for its host."""
         self._return(ticket, asked=True)
-        self.release(clock)
+        self.release_ended(clock)
 
     def leave_to_errand(self, ticket: Ticket) -> None:
         """Another host has to be asked first; the errand's end releases this one."""

@@ -62,7 +62,8 @@ class Finished:
 
     `state` None means that the URL stays pending: `returned` to the head of its back queue, or
     delayed until `due_at`. `requested`: a request for the page itself was made. `respelled`: the
-    spelling under which the same URL has to be asked again.
+    spelling under which the same URL has to be asked again. `errand` has to be posted, `errand_done`
+    is the one whose request this was.
     Threads: made by one worker, then handed to the writer.
     """
 
@@ -87,7 +88,7 @@ class Finished:
     robots: tuple[str, RobotsRow] | None = None
     drain: Drain | None = None
     errand: Errand | None = None
-    errand_host: HostId | None = None
+    errand_done: Errand | None = None
 
     def close(self) -> None:
         """Gives back what the records hold: committed or lost, they are of no use any more."""

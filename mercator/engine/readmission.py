@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
 
 from mercator.engine.host_rows import HostRows
 from mercator.engine.inbox import Readmit
@@ -37,27 +40,45 @@ class Readmission:
         """Enters an order; orders are worked off one after the other."""
         self._orders.append(order)
 
-    def step(self, txn: Txn, hosts: HostRows) -> None:
-        """Looks at up to 1,000 rows."""
-        if not self._orders:
+    def add_opened(self, txn: Txn, places: set[bytes]) -> None:
+        """The scope reaches further, at hosts or (b"") anywhere: what it had refused there is judged
+        anew. A row of `meta` stands for it until all orders are done, should the run end before."""
+        if not places or not txn.dead.count():
             return
-        order = self._orders[0]
+        waiting = {order.prefix for order in islice(self._orders, 1, None) if order.rules}
+        for place in sorted(places - waiting):
+            self._orders.append(Readmit(None, True, lambda count: None, place))
+        txn.meta.put(RULES, True)
+
+    def step(self, txn: Txn, hosts: HostRows) -> list[Callable[[], None]]:
+        """Looks at up to 1,000 rows; gives what is to be called after the commit."""
+        done: list[Callable[[], None]] = []
+        left = _PER_COMMIT
+        while self._orders and left > 0:
+            order = self._orders[0]
+            looked, at_end = self._walk(txn, order, hosts, left)
+            left -= looked + 1
+            if not at_end:
+                break
+            self._orders.popleft()
+            if not any(other.rules for other in self._orders):
+                txn.meta.delete(RULES)
+            done.append(partial(order.done, self._count))
+            self._count, self._after = 0, None
+        return done
+
+    def _walk(self, txn: Txn, order: Readmit, hosts: HostRows, limit: int) -> tuple[int, bool]:
+        """Goes on with an order; how many rows were looked at, and whether they were the last."""
         piece: list[tuple[UrlKey, Reason]] = []
-        for key, dead in txn.dead.scan(after=self._after):
+        for key, dead in txn.dead.scan(prefix=order.prefix, after=self._after):
             piece.append((key, dead.reason))
-            if len(piece) == _PER_COMMIT:
+            if len(piece) == limit:
                 break
         for key, reason in piece:
+            self._after = key
             if self._wanted(order, reason):
                 self._count += self._take_back(txn, key, order, hosts)
-        if len(piece) == _PER_COMMIT:
-            self._after = piece[-1][0]
-            return
-        self._orders.popleft()
-        if order.rules:
-            txn.meta.delete(RULES)
-        count, self._count, self._after = self._count, 0, None
-        order.done(count)
+        return len(piece), len(piece) < limit
 
     def _wanted(self, order: Readmit, reason: Reason) -> bool:
         if order.rules:

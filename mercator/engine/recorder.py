@@ -51,6 +51,7 @@ class Recorder:
         self._counts = counts
         self._clock_versions: dict[HostId, int] = {}
         self.fetch_times = Histogram()
+        self.opened: set[bytes] = set()
 
     def record(self, txn: Txn, finished: Finished, hosts: HostRows, unix_s: float) -> None:
         """One visit: ledger, robots copy, host clock, the URL's new state, page, links."""
@@ -63,8 +64,9 @@ class Recorder:
         place = BodyPlace("", 0)
         for record in finished.records:
             place = self._documents.append(record)
-        if finished.errand_host is not None:
-            self._frontier.errand_done(finished.errand_host)
+        if finished.errand_done is not None:
+            done = finished.errand_done
+            self._frontier.errand_done(done.host_id, done.asking_host_id)
         if finished.returned:
             self._frontier.returned()
         if finished.requested:
@@ -244,7 +246,9 @@ class Recorder:
             links = self._intake.nearer(links, path)
         txn.links.put(ticket.key, tuple(self._link_rows(txn, links, path, hosts, unix_s)))
         if ticket.seed_began:
-            self._extend_scope(txn, ticket, hosts)
+            # A seed's redirects ended here: the scope reaches here too.
+            url = CanonicalUrl(ticket.url, ticket.key_url, ticket.host)
+            self.opened |= self._intake.extend_scope(txn, [url])
 
     def _link_rows(
         self,
@@ -261,20 +265,6 @@ class Recorder:
                 yield LinkRow(key, "", found.kind, found.rel, found.anchor)
             else:
                 yield LinkRow(NO_KEY, found.key_url, found.kind, found.rel, found.anchor)
-
-    def _extend_scope(self, txn: Txn, ticket: Ticket, hosts: HostRows) -> None:
-        """A seed's redirects ended here: the scope reaches here too, and what had been refused on
-        this host for lying outside is judged anew."""
-        url = CanonicalUrl(ticket.url, ticket.key_url, ticket.host)
-        if not self._intake.extend_scope(txn, [url]):
-            return
-        again = [
-            (key, row)
-            for key, row in txn.urls.scan(prefix=ticket.host_id)
-            if row.reason is Reason.OUT_OF_SCOPE
-        ]
-        for key, row in again:
-            self.take_back(txn, key, row, hosts)
 
     def take_back(self, txn: Txn, key: UrlKey, row: UrlRow, hosts: HostRows) -> bool:
         """Readmits a refused URL that today's rules admit; says whether it did."""

@@ -74,6 +74,16 @@ class RobotsVisit:
 
     def ask(self, ticket: Ticket, verdict: RobotsVerdict, lease: Lease) -> Finished | None:
         """Spends the ticket's turn on robots.txt (or on the next hop of it)."""
+        target = self._canonicalizer.parse(verdict.ask_url)
+        if isinstance(target, CanonicalUrl) and target.host != ticket.host:
+            # A hop that could not be asked the last time, because its host waited for us.
+            finished = Finished(
+                ticket=ticket,
+                host_id=ticket.host_id,
+                host=ticket.host,
+                clock=self._clocks.get(ticket.host_id),
+            )
+            return self._send_errand(ticket, verdict.origin, target, verdict.hops, finished)
         resolution = self._gate.addresses(ticket.host)
         if resolution is None:
             lease.hold_for_name(self._gate.ask_for_addresses)
@@ -107,12 +117,15 @@ class RobotsVisit:
         answer, _, finished = self._send(
             errand.host, errand.host_id, errand.url, (), resolution, lease
         )
-        finished.errand_host = errand.host_id
+        finished.errand_done = errand
+        # This host has a robots.txt of its own, whose Crawl-delay holds after this request too.
+        finished.clock = self._with_robots(errand.url, finished.clock, errand.host_id)
         lease.release(finished.clock)
         step = self._robots.answered(errand.origin, errand.hops, answer, self.load)
         if isinstance(step, Follow):
             hop = self._canonicalizer.parse(step.url)
             if isinstance(hop, CanonicalUrl) and host_id(hop.host) != errand.asking_host_id:
+                self._robots.pending_hop(errand.origin, hop.url, step.hops)
                 finished.errand = errand._replace(
                     host=hop.host, host_id=host_id(hop.host), url=hop.url, hops=step.hops
                 )
@@ -170,6 +183,7 @@ class RobotsVisit:
             visits=(visit_row(host, Kind.ROBOTS, answer, before, 0.0),),
             records=records,
         )
+        lease.sent(finished)
         return answer, judgement, finished
 
     def _take(self, origin: str, row: RobotsRow, finished: Finished) -> None:
@@ -179,7 +193,7 @@ class RobotsVisit:
     def _with_robots(self, url: str, clock: HostClock, host_id_: HostId) -> HostClock:
         """The clock with what the file says: its Crawl-delay from now on, and the pause while it
         is unknown."""
-        verdict = self._robots.judge(url, lambda _: None)
+        verdict = self._robots.judge(url, self.load)
         if verdict.crawl_delay_s is not None and verdict.crawl_delay_s > clock.gap_s:
             clock = clock._replace(
                 due_at=clock.due_at + verdict.crawl_delay_s - clock.gap_s,
@@ -194,6 +208,8 @@ class RobotsVisit:
     def _send_errand(
         self, ticket: Ticket, origin: str, hop: CanonicalUrl, hops: int, finished: Finished
     ) -> Finished:
+        # Remembered, so that a refused errand goes on from here and its hops are counted.
+        self._robots.pending_hop(origin, hop.url, hops)
         finished.returned = True
         finished.errand = Errand(
             host=hop.host,
@@ -216,7 +232,7 @@ class RobotsVisit:
         """The host fails at once: this URL, and all that wait for its origin."""
         assert judgement.reason is not None, "a fatal verdict names its reason"
         reason: Reason = judgement.reason
-        lease.release(finished.clock)
+        lease.release_ended(finished.clock)
         finished.state = State.FAILED
         finished.reason = reason
         finished.drain = Drain(ticket.host_id, reason, origin_of(ticket.url), finished.error)

@@ -6,23 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-COUNTERS = (
-    "stored",
-    "fetched",
-    "redirects",
-    "not_modified",
-    "duplicates_exact",
-    "duplicates_near",
-    "robots_refused",
-    "refused",
-    "failed",
-    "gone",
-    "seen",
-    "known_again",
-    "pending",
-    "bytes",
-)
-"""The counters that are kept in `meta`, over all runs; the identity of the summary holds over them."""
+from mercator.records import COUNTERS
 
 _PER_DOUBLING = 8
 _BUCKETS = 32 * _PER_DOUBLING

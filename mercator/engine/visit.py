@@ -37,7 +37,7 @@ from mercator.values import (
 class Visit:
     """What a worker does with a ticket or an errand.
 
-    Threads: safe from any thread; the CPU stage is a semaphore of one.
+    Threads: safe from any thread; the CPU stage is a lock.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Visit:
         self._rules = rules
         self._documents = documents
         self._clock = clock
-        self._cpu_stage = threading.Semaphore(1)
+        self._cpu_stage = threading.Lock()
 
     # -- 11: the ticket ------------------------------------------------------------------------------
 
@@ -101,6 +101,7 @@ class Visit:
             fetch_ms=answer.elapsed_s * 1000,
             visits=(visit_row(ticket.host, Kind.PAGE, answer, before, verdict.robots_at),),
         )
+        lease.sent(finished)
         if isinstance(answer, FetchFailure):
             return self._failed(ticket, answer, judgement, finished, lease)
         return self._answered(ticket, answer, judgement, finished, lease)
@@ -154,7 +155,9 @@ class Visit:
             finished.drain = Drain(
                 ticket.host_id, judgement.reason, origin_of(ticket.url), answer.error
             )
-        if not _returns(judgement):
+        if finished.drain is not None:
+            lease.release_ended(finished.clock)
+        elif not _returns(judgement):
             lease.release(finished.clock)
         return self._end_or_retry(ticket, judgement, finished)
 

@@ -87,25 +87,39 @@ class Worker:
             lease.give_back(ticket, finished.clock, asked=True)
 
     def _poisoned(self, task: Ticket | Errand, lease: Lease, error: Exception) -> Finished:
-        clock = self._clocks.get(task.host_id)
+        """The end of a visit that raised: what was sent before stays in the ledger."""
         now = self._clock.unix_s()
-        clock = clock._replace(
-            version=clock.version + 1, due_at=max(clock.due_at, now + clock.gap_s)
-        )
-        self._clocks.put(task.host_id, clock)
-        lease.release(clock)
+        finished = lease.finished or self._unsent(task)
+        if not lease.released():
+            clock = finished.clock
+            if lease.finished is None:
+                # Whether a request went out is not known, so the host rests as after one.
+                clock = clock._replace(
+                    version=clock.version + 1, due_at=max(clock.due_at, now + clock.gap_s)
+                )
+                self._clocks.put(task.host_id, clock)
+            finished.clock = clock
+            lease.release(clock)
         if isinstance(task, Errand):
             asking = self._clocks.get(task.asking_host_id)
             asking = asking.blocked(now + self._rules.back_off_s(6), "back_off")
             self._clocks.put(task.asking_host_id, asking)
             lease.release_asking(task.asking_host_id, asking)
+            finished.errand_done = task
+        else:
+            finished.ticket = task
+        finished.poisoned = True
+        finished.returned = False
+        finished.state = finished.reason = finished.page = finished.redirect = None
+        finished.drain = finished.errand = None
+        finished.error = f"{type(error).__name__}: {error}"[:300]
+        finished.due_at = now + self._rules.back_off_s(1)
+        return finished
+
+    def _unsent(self, task: Ticket | Errand) -> Finished:
         return Finished(
-            ticket=task if isinstance(task, Ticket) else None,
-            errand_host=task.host_id if isinstance(task, Errand) else None,
+            ticket=None,
             host_id=task.host_id,
             host=task.host,
-            clock=clock,
-            poisoned=True,
-            error=f"{type(error).__name__}: {error}"[:300],
-            due_at=now + self._rules.back_off_s(1),
+            clock=self._clocks.get(task.host_id),
         )

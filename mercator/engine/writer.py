@@ -19,7 +19,7 @@ from mercator.engine.stats import Counts
 from mercator.frontier.frontier import Frontier
 from mercator.ports import Clock, Documents, Tables, Txn
 from mercator.rows import HostRow
-from mercator.values import CanonicalUrl, HostId
+from mercator.values import CanonicalUrl, Errand, HostId
 
 FEEDS_PER_COMMIT = 512
 """Most back queues whose heads one transaction loads."""
@@ -97,6 +97,7 @@ class Writer:
         """
         unix_s = self._clock.unix_s()
         with self._dispatcher.lock:
+            self._frontier.note_paused(self._frontier.schedule.paused())
             retired = [h for h in list(self._frontier.schedule.idle) if self._retire(h)]
         try:
             with self._tables.write() as txn:
@@ -106,7 +107,9 @@ class Writer:
                 for job in jobs:
                     self._apply(txn, job, hosts, unix_s)
                 self._at("applied")
-                self._readmission.step(txn, hosts)
+                self._readmission.add_opened(txn, self._recorder.opened)
+                self._recorder.opened.clear()
+                self._done += self._readmission.step(txn, hosts)
                 self._drains.step(txn, hosts, self._dispatcher)
                 hosts.flush()
                 self._move_queues(txn, unix_s, starving=starving)
@@ -142,7 +145,8 @@ class Writer:
         return (
             self._readmission.active()
             or self._drains.active()
-            or self._frontier.front_waiting() > 0
+            or self._frontier.can_refill()
+            or (self._frontier.front_waiting() > 0 and self._frontier.can_grow())
             or self._is_due()
         )
 
@@ -153,6 +157,7 @@ class Writer:
             if schedule.wants() or self._drains.runnable_locked():
                 return True
             idle = bool(schedule.idle)
+            self._frontier.note_paused(schedule.paused())
         waiting = self._frontier.front_waiting() > 0
         return (
             self._readmission.active()
@@ -180,16 +185,11 @@ class Writer:
         if isinstance(job, Finished):
             self._recorder.record(txn, job, hosts, unix_s)
             if job.errand is not None:
-                hosts.add(job.errand.host_id, job.errand.host)
-                hosts.flush()
-                active = self._frontier.post(
-                    txn, job.errand, unix_s=unix_s, now_s=self._clock.monotonic_s()
-                )
-                self._load([active] if active else [])
+                self._post(txn, job.errand, hosts, unix_s)
             if job.drain is not None:
                 self._drains.add(job.drain, self._dispatcher)
         elif isinstance(job, Add):
-            self._intake.extend_scope(
+            opened = self._intake.extend_scope(
                 txn,
                 (
                     CanonicalUrl(found.url, found.key_url, found.host)
@@ -197,6 +197,7 @@ class Writer:
                     if found.key_url and found.reason is None
                 ),
             )
+            self._readmission.add_opened(txn, opened)
             for found in job.seeds:
                 self._intake.admit(txn, found, SEED, hosts, unix_s)
             if job.owed:
@@ -206,6 +207,19 @@ class Writer:
             self._readmission.add(job)
         else:
             raise job.error
+
+    def _post(self, txn: Txn, errand: Errand, hosts: HostRows, unix_s: float) -> None:
+        """An errand for another host; when that one waits for an errand itself, this host does not
+        wait for it but asks again on its next turn."""
+        now_s = self._clock.monotonic_s()
+        if not self._frontier.can_post(errand):
+            asking = self._clocks.get(errand.asking_host_id)
+            self._dispatcher.release(errand.asking_host_id, now_s + asking.ready_at() - unix_s)
+            return
+        hosts.add(errand.host_id, errand.host)
+        hosts.flush()
+        active = self._frontier.post(txn, errand, unix_s=unix_s, now_s=now_s)
+        self._load([active] if active else [])
 
     def _move_queues(self, txn: Txn, unix_s: float, *, starving: bool) -> None:
         """Steps 8 to 10: due retries to the front, front to back, back into hand."""

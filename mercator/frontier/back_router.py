@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from mercator.ports import Txn
 from mercator.values import HostId
 
+PAUSED_ROOM = 3
+"""Times `most` that paused hosts may have back queues besides; about a kilobyte each."""
+
 
 class BackRouter:
     """The host table: which hosts have a back queue, and how many may have one.
 
     The classic number of back queues, 3 a thread, leaves most threads idle when the gap is long
     against a fetch (throughput is min(N/s, B/(s+D))), so `room` grows while workers starve and front
-    queues are not empty, up to `most`, and shrinks again when they do not.
+    queues are not empty, up to `most`, and shrinks again when they do not. Hosts that are paused
+    (robots unknown, back-off, Retry-After) do not take room away from the others, up to
+    `PAUSED_ROOM` x `most` of them: a list of dead hosts must not hold up the live ones.
 
     Threads: confined to the writer thread.
     """
@@ -23,6 +28,7 @@ class BackRouter:
         self._most = most
         self._room = self._base
         self._pinned: set[HostId] = set()
+        self._paused = 0
 
     def __contains__(self, host_id: HostId) -> bool:
         return host_id in self._pinned
@@ -36,7 +42,11 @@ class BackRouter:
     @property
     def free(self) -> int:
         """How many more hosts may get a back queue now."""
-        return max(0, self._room - len(self._pinned))
+        return max(0, self._room + self._paused - len(self._pinned))
+
+    def note_paused(self, hosts: int) -> None:
+        """So many of the pinned hosts may not be asked now."""
+        self._paused = min(hosts, PAUSED_ROOM * self._most)
 
     def pin(self, txn: Txn, host_id: HostId) -> None:
         """Gives a host a back queue, as a row of `pins`."""

@@ -7,6 +7,7 @@ never handed out before its row is durable.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -43,9 +44,12 @@ class Frontier:
         threads: int,
         max_active_hosts: int,
         max_pages_per_host: int | None,
+        patience_s: float,
     ) -> None:
         self.schedule = Schedule(2 * threads, max_pages_per_host)
         self.sequence = 1
+        self._patience_s = patience_s
+        self._awaiting: Counter[HostId] = Counter()
         self._levels = levels
         self._front = FrontQueues(levels)
         self._selector = FrontSelector(weights or halving_weights(levels))
@@ -176,8 +180,11 @@ class Frontier:
         self, txn: Txn, errand: Errand, *, unix_s: float, now_s: float
     ) -> tuple[HostId, HostRow] | None:
         """An errand enters; its host is pinned first, so that a crash after the request finds it
-        among the hosts that wait a full gap. Gives the host's row when it became active."""
+        among the hosts that wait a full gap. Gives the host's row when it became active.
+        The caller has asked `can_post`.
+        """
         active = None
+        self._awaiting[errand.asking_host_id] += 1
         if errand.host_id not in self._router:
             active = (errand.host_id, self._pin(txn, errand.host_id, unix_s, now_s))
         self._note(partial(self.schedule.post, errand))
@@ -194,8 +201,16 @@ class Frontier:
         """The request of a ticket that went back to its queue is in this transaction."""
         self._note(self.schedule.recorded)
 
-    def errand_done(self, host_id: HostId) -> None:
+    def can_post(self, errand: Errand) -> bool:
+        """False when the errand's host is itself on lease for an errand: two hosts whose robots.txt
+        redirect to each other would wait for each other for ever."""
+        return not self._awaiting[errand.host_id]
+
+    def errand_done(self, host_id: HostId, asking_host_id: HostId) -> None:
         """An errand's ledger row is in this transaction."""
+        self._awaiting[asking_host_id] -= 1
+        if not self._awaiting[asking_host_id]:
+            del self._awaiting[asking_host_id]
         self._note(partial(self.schedule.errand_committed, host_id))
 
     def places(self, txn: Txn, host_id: HostId, after: int, limit: int) -> list[tuple[int, UrlKey]]:
@@ -228,6 +243,10 @@ class Frontier:
         """How many URLs wait in front queues."""
         return self._front.waiting()
 
+    def note_paused(self, hosts: int) -> None:
+        """So many active hosts may not be asked now; they take no room from others."""
+        self._router.note_paused(hosts)
+
     def can_grow(self) -> bool:
         """True when more hosts might get back queues than now."""
         return self._router.can_grow()
@@ -235,10 +254,6 @@ class Frontier:
     def active_hosts(self) -> list[HostId]:
         """The pinned hosts, in no order."""
         return list(self._router)
-
-    def is_active(self, host_id: HostId) -> bool:
-        """True when the host has a back queue."""
-        return host_id in self._router
 
     def publish(self) -> None:
         """Shows the committed changes to workers. Caller holds the dispatcher's lock."""
@@ -269,4 +284,6 @@ class Frontier:
 
     def _activate(self, host_id: HostId, row: HostRow, ready_at_s: float) -> None:
         self._fresh[host_id] = row.host
-        self._note(partial(self.schedule.activate, host_id, row.host, ready_at_s, row.stored))
+        paused = row.blocked_until > row.due_at or row.gap_s > self._patience_s
+        activate = partial(self.schedule.activate, host_id, row.host, ready_at_s, row.stored)
+        self._note(partial(activate, paused=paused))

@@ -86,10 +86,14 @@ class Schedule:
 
     # -- what the writer publishes ---------------------------------------------------------------
 
-    def activate(self, host_id: HostId, host: str, ready_at_s: float, stored: int) -> None:
-        """A host got a back queue; it may not be asked before `ready_at_s` (monotonic)."""
+    def activate(
+        self, host_id: HostId, host: str, ready_at_s: float, stored: int, *, paused: bool = False
+    ) -> None:
+        """A host got a back queue; it may not be asked before `ready_at_s` (monotonic). `paused`: it
+        waits for more than its ordinary gap."""
         assert host_id not in self._queues, "a host has one back queue"
         self._queues[host_id] = BackQueue(host_id, host, ready_at_s, stored)
+        self._queues[host_id].paused = paused
         self.hungry.add(host_id)
 
     def feed(self, host_id: HostId, tickets: Iterable[Ticket], loaded_to: int, more: bool) -> None:
@@ -181,9 +185,7 @@ class Schedule:
         reserves one. Cost: O(log active hosts).
         """
         entry = self._heap.first()
-        if entry is None or len(self.leases) + self._unrecorded >= self._max_leases:
-            return None
-        if pages_left is not None and len(self.leases) >= pages_left:
+        if entry is None or not self.may_lease(pages_left):
             return None
         if entry.ready_at_s > now_s:
             return entry.ready_at_s
@@ -203,6 +205,12 @@ class Schedule:
             self.hungry.add(queue.host_id)
         return ticket
 
+    def may_lease(self, pages_left: int | None) -> bool:
+        """True while one more thing may be handed out, whoever is ready."""
+        if len(self.leases) + self._unrecorded >= self._max_leases:
+            return False
+        return pages_left is None or len(self.leases) < pages_left
+
     def give_back(self, ticket: Ticket, *, asked: bool = False) -> None:
         """A ticket returns to the head of its host's queue; its reservation ends. `asked`: its host
         was asked for something all the same, and `recorded` follows with the commit of that.
@@ -215,6 +223,10 @@ class Schedule:
         queue.leased -= 1
         if not queue.draining:
             queue.hand.appendleft(ticket)
+        if len(queue.hand) >= HAND // 2:
+            self.hungry.discard(ticket.host_id)
+        # The writer may have released the host already (an errand that ended at once).
+        self._settle_in_heap(queue)
 
     def return_errand(self, errand: Errand) -> None:
         """An errand that could not start goes back to the head; `release` follows later."""
@@ -222,6 +234,7 @@ class Schedule:
         queue.leased -= 1
         self._unrecorded -= 1
         queue.errands.appendleft(errand)
+        self._settle_in_heap(queue)
 
     def release(self, host_id: HostId, ready_at_s: float, *, paused: bool = False) -> None:
         """The host's request has ended; the next one may start at `ready_at_s`, never earlier than
@@ -244,9 +257,9 @@ class Schedule:
         """Hosts with a request out, or held by a DNS look-up or an errand."""
         return self._in_flight
 
-    def hosts_with_work(self) -> int:
-        """Hosts in the heap."""
-        return len(self._heap)
+    def paused(self) -> int:
+        """How many hosts with work wait for more than their gap. O(1)."""
+        return len(self._heap) - len(self._unpaused)
 
     def first_ready_at_s(self) -> float | None:
         """When the first host in the heap is ready (monotonic), or None."""

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from mercator.ports import Tables, Txn
 from mercator.rows import PageRow, UrlRow
 from mercator.seen.url_seen import meet, meet_unkeyed
+from mercator.urls.url_key import url_key
 from mercator.values import CanonicalUrl, RefusedUrl, UrlKey
-
-UNKEYED_TEXT = 8192
-"""Characters of a URL without canonical form that its row keeps, and that its key is made of."""
 
 
 def find(txn: Txn, url: CanonicalUrl | RefusedUrl) -> tuple[UrlKey, UrlRow] | None:
@@ -18,7 +16,7 @@ def find(txn: Txn, url: CanonicalUrl | RefusedUrl) -> tuple[UrlKey, UrlRow] | No
     if isinstance(url, CanonicalUrl):
         met = meet(txn, url.key_url, url.host)
     else:
-        met = meet_unkeyed(txn, url.url[:UNKEYED_TEXT], url.host)
+        met = meet_unkeyed(txn, url_key(url.url, url.host))
     row = txn.urls.get(met.key) if met.glance is not None else None
     return None if row is None else (met.key, row)
 

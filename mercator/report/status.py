@@ -7,25 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from mercator.ports import Tables
-from mercator.records import Status
-
-COUNTERS = (
-    "stored",
-    "fetched",
-    "redirects",
-    "not_modified",
-    "duplicates_exact",
-    "duplicates_near",
-    "robots_refused",
-    "refused",
-    "failed",
-    "gone",
-    "seen",
-    "known_again",
-    "pending",
-    "bytes",
-)
-"""The names in `meta` row "counters"; a URL on lease counts as pending there."""
+from mercator.records import COUNTERS, Status
 
 
 def stored_status(stores: Sequence[Tables]) -> Status:

@@ -7,11 +7,6 @@ from mercator.rows import ContentRow
 from mercator.values import NO_KEY, BodyPlace, UrlKey
 
 
-def first_with(txn: Txn, sha256: bytes) -> ContentRow | None:
-    """The row of the first page with exactly this decompressed body, or None."""
-    return txn.content.get(sha256)
-
-
 def remember(txn: Txn, sha256: bytes, key: UrlKey, place: BodyPlace) -> UrlKey:
     """Notes a stored body; the key of the page that had it first, or NO_KEY when it is new."""
     known = txn.content.get(sha256)

@@ -35,7 +35,9 @@ def meet(txn: Txn, key_url: str, host: str, first_key: UrlKey | None = None) -> 
     raise StoreDamagedError(f"{PROBES} other URLs hold the keys of {key_url}; run check")
 
 
-def meet_unkeyed(txn: Txn, url: str, host: str) -> Met:
-    """Looks up a URL text that has no canonical form (too long, a user name, another scheme)."""
-    key = url_key(url, host)
+def meet_unkeyed(txn: Txn, key: UrlKey) -> Met:
+    """Looks up a URL text that has no canonical form (too long, a user name, another scheme).
+
+    `key` is made of the whole text; the row keeps a part of it only, so texts are not compared.
+    """
     return Met(key, txn.urls.glance(key, ""))

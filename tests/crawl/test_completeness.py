@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mercator import Crawl
+from tests.crawl.command import mercator
 from tests.crawl.whole import pages, reasons, run
 from testsite.fixture import Site
 
@@ -71,6 +73,33 @@ def test_references_between_tables_resolve(whole: tuple[Site, Crawl]) -> None:
     parents = {page.discovered_from for page in stored.values()}
     assert parents - {None} <= set(stored)
     assert {row.discovered_from for row in crawl.failures()} <= set(stored)
+
+
+COLUMNS = {
+    "pages": "url key_url status depth discovered_from fetched_at elapsed_ms address content_type "
+    "encoding encoding_from bytes truncated sha256 simhash title duplicate_of near_duplicate_of "
+    "near_distance canonical noindex nofollow signals etag last_modified attempts warc_file "
+    "warc_offset",
+    "links": "source target kind rel anchor",
+    "failures": "url key_url reason status error attempts first_at last_at discovered_from",
+    "hosts": "host stored failed pending gap_s gap_reason due_at blocked_until robots robots_at "
+    "addresses bytes",
+    "visits": "host url kind address started_at ended_at status error bytes gap_s gap_reason "
+    "robots_at",
+}
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_an_exported_table_has_every_row_with_the_columns_in_order(
+    whole: tuple[Site, Crawl], table: str, tmp_path: Path
+) -> None:
+    _, crawl = whole
+    path = tmp_path / "rows.jsonl"
+    line = mercator("export", crawl._path, table, "--output", path)
+    assert (line.returncode, line.stdout, line.stderr) == (0, "", "")
+    rows = [json.loads(row) for row in path.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == len(list(getattr(crawl, table)())) > 0
+    assert {" ".join(row) for row in rows} == {COLUMNS[table]}
 
 
 def test_a_url_outside_the_scope_is_refused_with_its_row(

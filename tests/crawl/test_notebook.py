@@ -15,7 +15,13 @@ from pathlib import Path
 import pytest
 
 from mercator import Crawl, CrawlConfig
-from mercator.errors import StateError, StoreInUseError, StoreMissingError, UsageError
+from mercator.errors import (
+    StateError,
+    StoreFullError,
+    StoreInUseError,
+    StoreMissingError,
+    UsageError,
+)
 from tests.crawl.command import mercator
 from tests.crawl.whole import adds_up, config, judge, pages, run, served, until
 from testsite.fixture import Site
@@ -222,6 +228,22 @@ def test_stop_leaves_nothing_behind(
         list(logging.getLogger("mercator").handlers),
     )
     judge(crawl, site)
+
+
+def test_a_full_store_raises_at_the_wait_and_leaves_no_thread(
+    site_factory: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = site_factory(hosts=10, pages=60)
+    store = tmp_path / "store"
+    settings = config(site, map_bytes=1 << 20, delay_s=0.001, scope="any")
+    crawl = Crawl(store, seeds=[SEED], config=settings)
+    with crawl, pytest.raises(StoreFullError, match="map_bytes"):
+        crawl.wait(timeout_s=30)
+    assert mercator_threads() == []
+    adds_up(crawl.status())
+    assert crawl.status().stop_reason == "disk_full"
+    judge(Crawl(store), site, 0.001)
+    assert len(list(crawl.pages())) == crawl.status().stored > 0
 
 
 def test_an_error_inside_the_block_stops_the_crawl(site: Site, tmp_path: Path) -> None:

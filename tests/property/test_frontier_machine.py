@@ -54,6 +54,7 @@ class FrontierMachine(RuleBasedStateMachine):
             threads=2,
             max_active_hosts=self.most_active,
             max_pages_per_host=HOST_BUDGET,
+            patience_s=600.0,
         )
 
     # -- what the writer does --------------------------------------------------------------------------
@@ -90,7 +91,7 @@ class FrontierMachine(RuleBasedStateMachine):
             self.waiting_commit.clear()
             for errand in self.errands_out:
                 self._write_clock(txn, errand.host_id)
-                self.frontier.errand_done(errand.host_id)
+                self.frontier.errand_done(errand.host_id, errand.asking_host_id)
             self.errands_out.clear()
             self._move(txn)
         self.frontier.publish()

@@ -275,7 +275,7 @@ def test_a_seed_file_without_seeds_is_an_error(
         ("", "COMMAND"),
         ("craw --store d", "craw"),
         ("crawl", "--store"),
-        ("crawl --store d --max-page 3", "did you mean --max-pages?"),
+        ("crawl --store d --max-page 3", "did you mean '--max-pages'?"),
         ("crawl --store d --max-pages=3 --depth=3", "no option --depth; did you mean"),
         ("crawl --store d --max-pages many", "needs a whole number or none, not 'many'"),
         ("crawl --store d --delay none", "needs a number, not 'none'"),

@@ -8,6 +8,7 @@ import pytest
 
 from mercator.clock import RealClock
 from mercator.net.body import BodyMemory
+from mercator.net.connection import Connection
 from mercator.net.fetcher import HttpFetcher
 from mercator.values import FailureKind, FetchRequest
 from tests.unit.net.conftest import Fetch, failure, result
@@ -238,6 +239,26 @@ def test_endless_chunks_are_cut(fetch: Fetch) -> None:
     with LoopbackServer(_endless(page(b"", CHUNKED), chunked(b"xyz", end=b"") * 9000)) as server:
         got = result(fetch(server, max_body_bytes=100_000))
     assert (got.truncated, got.body.size) == (True, 100_000)
+
+
+def test_what_is_broken_off_has_ended_when_its_connection_is_closed(
+    fetch: Fetch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gap to the next request counts from the end, and a server that still sends is busy."""
+    closed_at: list[float] = []
+    close = Connection.close
+
+    def closing(connection: Connection) -> None:
+        close(connection)
+        closed_at.append(RealClock().unix_s())
+
+    monkeypatch.setattr(Connection, "close", closing)
+    with LoopbackServer(_endless(page(b"", CHUNKED), chunked(b"xyz", end=b"") * 9000)) as server:
+        cut = result(fetch(server, max_body_bytes=1000))
+        assert closed_at[0] <= cut.ended_at
+        closed_at.clear()
+        unread = result(fetch(server, content_types=("image/*",)))
+        assert (unread.wanted, closed_at[0] <= unread.ended_at) == (False, True)
 
 
 def test_a_body_of_just_the_limit_is_whole(fetch: Fetch) -> None:

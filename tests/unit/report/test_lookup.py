@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mercator.report.lookup import UNKEYED_TEXT, find, find_page, origin_of
+from mercator.report.lookup import find, find_page, origin_of
 from mercator.rows import UrlRow
 from mercator.urls.canonical import Canonicalizer
 from mercator.urls.url_key import url_key
@@ -48,10 +48,10 @@ def test_a_url_whose_first_key_is_anothers_is_found_under_the_next(tables: Watch
 def test_a_url_without_a_key_is_found_under_its_spelling(tables: WatchedTables, text: str) -> None:
     url = Canonicalizer().parse(text)
     assert isinstance(url, RefusedUrl)
-    kept = url.url[:UNKEYED_TEXT]
+    kept = url.url[:8192]
     row = UrlRow(State.REFUSED, url=kept, key_url="", reason=url.reason)
     with tables.write() as txn:
-        txn.urls.put(url_key(kept, url.host), row)
+        txn.urls.put(url_key(url.url, url.host), row)
     with tables.read() as txn:
         found = find(txn, url)
     assert found is not None
