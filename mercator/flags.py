@@ -25,7 +25,10 @@ TABLES = ("pages", "links", "failures", "hosts", "visits")
 
 
 class Flag(NamedTuple):
-    """A flag of `crawl` that sets a field. Its kind, choices, default and help are the field's."""
+    """A flag of `crawl` that sets a field. Its kind, choices, default and help are the field's.
+
+    Threads: immutable.
+    """
 
     name: str
     field: str

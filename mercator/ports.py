@@ -79,7 +79,7 @@ class Resolver(Protocol):
         calls `on_answer` when `lookup` knows it. The callback must be short and must not raise."""
 
     def close(self) -> None:
-        """Ends the resolver's threads; pending callbacks are dropped."""
+        """Drops pending callbacks; the executor is its owner's to end."""
 
 
 class Fetcher(Protocol):

@@ -18,6 +18,7 @@ class UrlRow(NamedTuple):
     url_too_long, invalid_url and unsupported_scheme). `parent` is the page it was first found on,
     or the URL that redirected to it when `hops` > 0. `target` is set in state REDIRECTED.
     `status` is the last answer's (0: none), `last_at` 0.0 while it was never tried.
+    Threads: immutable.
     """
 
     state: State
@@ -41,7 +42,10 @@ class UrlRow(NamedTuple):
 
 
 class Glance(NamedTuple):
-    """What the URL-seen test needs of a known URL, read without decoding the row."""
+    """What the URL-seen test needs of a known URL, read without decoding the row.
+
+    Threads: immutable.
+    """
 
     state: State
     reason: Reason | None
@@ -54,6 +58,7 @@ class HostRow(NamedTuple):
     The host may not be asked before max(`due_at`, `blocked_until`). `strikes` counts failures of the
     host in a row (the exponent of its back-off), `unreachable` those below HTTP, the first of them at
     `unreachable_since`. `pending` counts the host's pending URLs wherever they wait.
+    Threads: immutable.
     """
 
     host: str
@@ -79,6 +84,7 @@ class RobotsRow(NamedTuple):
     `verdict` is "rules", "none" (no limits) or "unknown". `body` and `body_at` are the last copy that
     was had, kept while the file cannot be had; `asked_at` is the last answer or failure,
     `unknown_since` the first failure in a row, `ask_again_at` the earliest next try.
+    Threads: immutable.
     """
 
     verdict: str
@@ -95,7 +101,10 @@ class RobotsRow(NamedTuple):
 
 
 class PageRow(NamedTuple):
-    """Table `pages`: one row a stored page (interface section 3), references as keys."""
+    """Table `pages`: one row a stored page (interface section 3), references as keys.
+
+    Threads: immutable.
+    """
 
     status: int
     depth: int
@@ -126,7 +135,10 @@ class PageRow(NamedTuple):
 
 
 class ContentRow(NamedTuple):
-    """Table `content`, by SHA-256 of the decompressed body: who had it first, where it lies."""
+    """Table `content`, by SHA-256 of the decompressed body: who had it first, where it lies.
+
+    Threads: immutable.
+    """
 
     first: UrlKey
     warc_file: str
@@ -136,6 +148,7 @@ class ContentRow(NamedTuple):
 class LinkRow(NamedTuple):
     """One element of table `links`. `target` is a key, or b"" when the link has no row of its own
     (img, rel=sitemap): then `target_url` is its canonical text.
+    Threads: immutable.
     """
 
     target: UrlKey
@@ -146,7 +159,10 @@ class LinkRow(NamedTuple):
 
 
 class VisitRow(NamedTuple):
-    """Table `visits`: the politeness ledger, one row a request that was sent or tried."""
+    """Table `visits`: the politeness ledger, one row a request that was sent or tried.
+
+    Threads: immutable.
+    """
 
     host: str
     url: str
@@ -163,7 +179,10 @@ class VisitRow(NamedTuple):
 
 
 class DeadRow(NamedTuple):
-    """Table `dead`: every URL with a reason, the refused ones too; what `export failures` walks."""
+    """Table `dead`: every URL with a reason, the refused ones too; what `export failures` walks.
+
+    Threads: immutable.
+    """
 
     reason: Reason
     attempts: int
@@ -171,7 +190,10 @@ class DeadRow(NamedTuple):
 
 
 class QueueKey(NamedTuple):
-    """A place in `front` (level as one byte), `back` (host_id) or `delayed` (due_at as 8 bytes)."""
+    """A place in `front` (level as one byte), `back` (host_id) or `delayed` (due_at as 8 bytes).
+
+    Threads: immutable.
+    """
 
     prefix: bytes
     sequence: int

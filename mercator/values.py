@@ -155,6 +155,7 @@ class Kind(StrEnum):
 class CanonicalUrl(NamedTuple):
     """A URL that may be fetched: the spelling that was found (WHATWG-parsed, without fragment),
     the key under the store's policy, and the host name (lower case, without port).
+    Threads: immutable.
     """
 
     url: str
@@ -167,6 +168,7 @@ class RefusedUrl(NamedTuple):
 
     `reason` is INVALID_URL (a user name in it), URL_TOO_LONG or UNSUPPORTED_SCHEME.
     `url` is the parsed spelling; `host` is "" where the scheme has none.
+    Threads: immutable.
     """
 
     url: str
@@ -175,7 +177,10 @@ class RefusedUrl(NamedTuple):
 
 
 class RawLink(NamedTuple):
-    """A link as it stands in a page: href after HTML decoding, and what `export links` shows."""
+    """A link as it stands in a page: href after HTML decoding, and what `export links` shows.
+
+    Threads: immutable.
+    """
 
     href: str
     kind: str
@@ -189,6 +194,7 @@ class ParsedPage:
 
     `encoding_from` is the sniffing step that decided: bom, header, meta, xml, utf-8, default.
     `base_url` is what hrefs are resolved against. `canonical` is absolute or None.
+    Threads: immutable.
     """
 
     encoding: str
@@ -202,7 +208,10 @@ class ParsedPage:
 
 
 class Ticket(NamedTuple):
-    """A URL on lease to a worker. `sequence` is its place in its host's back queue."""
+    """A URL on lease to a worker. `sequence` is its place in its host's back queue.
+
+    Threads: immutable.
+    """
 
     key: UrlKey
     url: str
@@ -222,6 +231,7 @@ class Errand(NamedTuple):
     """A robots.txt redirect that has to be asked under the lease of another host.
 
     `origin` is the asking origin, `asking_host_id` its host, which stays on lease meanwhile.
+    Threads: immutable.
     """
 
     host: str
@@ -237,6 +247,7 @@ class Resolution(NamedTuple):
 
     Either `addresses` (IP literals that may be connected to, in order) or `failure` is set.
     `port` replaces the URL's port when connecting (0: the URL's own).
+    Threads: immutable.
     """
 
     addresses: tuple[str, ...]
@@ -247,9 +258,10 @@ class Resolution(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
-    """One GET. `wanted` judges a 2xx Content-Type (None: everything is wanted).
+    """One GET. `content_types`: which 2xx Content-Types are read, as patterns (None: all).
 
     `timeout_s` counts from connecting to the last byte; `max_body_bytes` counts decompressed.
+    Threads: immutable.
     """
 
     url: str
@@ -267,6 +279,7 @@ class FetchResult:
 
     `body` is decompressed, at most `max_body_bytes`; `truncated` says that it was cut there.
     `wanted` is False when the body was left unread because of its type.
+    Threads: immutable.
     """
 
     url: str
@@ -286,7 +299,10 @@ class FetchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchFailure:
-    """A request that gave no usable answer. `status` is set when the head of an answer had come."""
+    """A request that gave no usable answer. `status` is set when the head of an answer had come.
+
+    Threads: immutable.
+    """
 
     url: str
     kind: FailureKind
@@ -301,7 +317,10 @@ class FetchFailure:
 
 
 class BodyPlace(NamedTuple):
-    """Where a body lies: a WARC file's name and offset, or ("", 0) for `bodies/` by SHA-256."""
+    """Where a body lies: a WARC file's name and offset, or ("", 0) for `bodies/` by SHA-256.
+
+    Threads: immutable.
+    """
 
     warc_file: str
     warc_offset: int

@@ -10,6 +10,7 @@ class Snapshot(NamedTuple):
 
     `idle`: no job waits for the writer, nothing is on lease and no host is in flight.
     `standstill`: every host with something to do is paused (nothing may be asked now).
+    Threads: immutable.
     """
 
     now_s: float

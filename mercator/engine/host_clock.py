@@ -17,6 +17,7 @@ class HostClock(NamedTuple):
 
     `version` grows with every request, so that a visit that is committed late (its page took long to
     parse) cannot overwrite the clock of a later one. Times are Unix seconds.
+    Threads: immutable.
     """
 
     version: int

@@ -13,7 +13,9 @@ from mercator.ports import Clock
 
 class Add(NamedTuple):
     """Seeds to admit; `done` is called with nothing after their commit. `owed` is the row of `meta`
-    that has kept them since the run began, "" for none (`owed.py`)."""
+    that has kept them since the run began, "" for none (`owed.py`).
+    Threads: immutable.
+    """
 
     seeds: Sequence[Found]
     done: Callable[[], None]
@@ -23,7 +25,9 @@ class Add(NamedTuple):
 class Readmit(NamedTuple):
     """Takes URLs back whose reason no longer stands: `reason` (or all of `retry`'s reasons where
     `rules` is False), or what today's rules admit; of one host where `prefix` is its id. `done` gets
-    how many became pending, after the commit."""
+    how many became pending, after the commit.
+    Threads: immutable.
+    """
 
     reason: str | None
     rules: bool
@@ -32,7 +36,10 @@ class Readmit(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A worker cannot go on: the disk is full, or our own code is wrong outside of any visit."""
+    """A worker cannot go on: the disk is full, or our own code is wrong outside of any visit.
+
+    Threads: immutable.
+    """
 
     error: BaseException
 

@@ -46,7 +46,7 @@ _UNKEYED_TEXT = 8192
 
 
 class Path(NamedTuple):
-    """How a URL was reached: what its row takes from where it was found."""
+    """How a URL was reached: what its row takes from where it was found. Threads: immutable."""
 
     parent: UrlKey
     parent_host: str
@@ -90,7 +90,8 @@ class Intake:
     def offer(
         self, links: Iterable[RawLink], base: str, encoding: str, path: Path, *, nofollow: bool
     ) -> tuple[Found, ...]:
-        """The links of one page, judged: canonical URL (2), URL filter (3), host splitter (4).
+        """The links of one page, judged: canonical URL (2), URL filter (3). The host splitter (4) sends
+        nothing away while there is one shard; `admit` asserts it.
 
         Each (key, kind, rel) once, in order; text that is no http(s) URL is left out.
         """

@@ -16,6 +16,7 @@ class Found(NamedTuple):
 
     `key_url` is "" for what has no canonical form (then `reason` says why). `reason` is None when
     the URL may enter the frontier. `has_row` is False for links that are listed, not followed.
+    Threads: immutable.
     """
 
     url: str
@@ -30,7 +31,10 @@ class Found(NamedTuple):
 
 
 class Drain(NamedTuple):
-    """All that waits for a host (of one origin, where given) ends with a reason."""
+    """All that waits for a host (of one origin, where given) ends with a reason.
+
+    Threads: immutable.
+    """
 
     host_id: HostId
     reason: Reason
@@ -40,7 +44,7 @@ class Drain(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page to store: what the parse gave and what the answer's head said."""
+    """A page to store: what the parse gave and what the answer's head said. Threads: immutable."""
 
     status: int
     fetched_at: float

@@ -28,7 +28,7 @@ from mercator.values import (
 
 
 class End(NamedTuple):
-    """A pending URL's final state, and why."""
+    """A pending URL's final state, and why. Threads: immutable."""
 
     state: State
     reason: Reason | None
@@ -202,7 +202,7 @@ class Recorder:
         hosts: HostRows,
         unix_s: float,
     ) -> None:
-        duplicate_of = remember(txn, page.sha256, ticket.key, place)
+        duplicate_of = remember(txn, page.sha256, ticket.key, place)  # 17
         if duplicate_of:
             self._counts.add("duplicates_exact")
         self._counts.add("bytes", page.body_bytes)

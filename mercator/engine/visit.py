@@ -195,7 +195,7 @@ class Visit:
         if judgement.action is Action.FOLLOW:
             self._redirected(ticket, answer, finished)
         elif judgement.action is Action.STORE and answer.wanted:
-            finished.page = self._parse(ticket, answer)  # 16, 17
+            finished.page = self._parse(ticket, answer)  # 16
             finished.state = State.STORED
         elif judgement.action is Action.STORE:
             finished.state, finished.reason = State.FAILED, Reason.TYPE_NOT_WANTED
@@ -234,7 +234,7 @@ class Visit:
             finished.state = State.REDIRECTED
             finished.redirect = self._intake.offer_one(target, "redirect", path)
 
-    # -- 16, 17: a page --------------------------------------------------------------------------------
+    # -- 16: a page ------------------------------------------------------------------------------------
 
     def _parse(self, ticket: Ticket, answer: FetchResult) -> Page:
         with self._cpu_stage:

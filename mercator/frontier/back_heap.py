@@ -9,7 +9,10 @@ from mercator.values import HostId
 
 
 class Entry(NamedTuple):
-    """A host's place in the heap. `order` makes equal times first come, first served."""
+    """A host's place in the heap. `order` makes equal times first come, first served.
+
+    Threads: immutable.
+    """
 
     ready_at_s: float
     order: int

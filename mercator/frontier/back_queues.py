@@ -10,7 +10,10 @@ from mercator.values import HostId, Ticket, UrlKey
 
 
 class Hand(NamedTuple):
-    """The next tickets of a host, in order. `more`: rows behind `loaded_to` may exist."""
+    """The next tickets of a host, in order. `more`: rows behind `loaded_to` may exist.
+
+    Threads: immutable.
+    """
 
     tickets: list[Ticket]
     loaded_to: int

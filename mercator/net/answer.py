@@ -32,6 +32,7 @@ class Head(NamedTuple):
 
     `fields` holds those that the fetcher itself looks at, by lower-case name, each with all its
     values in order.
+    Threads: immutable.
     """
 
     http_version: str

@@ -15,7 +15,10 @@ without a word; a request on such a one would wait for its whole time-out."""
 
 
 class Endpoint(NamedTuple):
-    """What a connection is good for: the host decides the certificate, the port where it goes."""
+    """What a connection is good for: the host decides the certificate, the port where it goes.
+
+    Threads: immutable.
+    """
 
     tls: bool
     host: str

@@ -19,7 +19,7 @@ _FIELD_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 
 
 class Target(NamedTuple):
-    """Where a request goes, and what its head says of it."""
+    """Where a request goes, and what its head says of it. Threads: immutable."""
 
     endpoint: Endpoint
     authority: str

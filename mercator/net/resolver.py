@@ -27,7 +27,10 @@ GetAddrInfo = Callable[..., Sequence[tuple[Any, ...]]]
 
 
 class _Cached(NamedTuple):
-    """An answer, until when it holds, and how many failures in a row it is the last of."""
+    """An answer, until when it holds, and how many failures in a row it is the last of.
+
+    Threads: immutable.
+    """
 
     until_s: float
     resolution: Resolution

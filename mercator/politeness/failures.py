@@ -48,6 +48,7 @@ class Judgement(NamedTuple):
 
     `reason` is set when this is the end (GIVE_UP and GONE). `retry_after_s` is the server's wish,
     cut at the ceiling, None without one; it applies to the host whatever becomes of the URL.
+    Threads: immutable.
     """
 
     action: Action
@@ -57,7 +58,10 @@ class Judgement(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A line of the table: may another attempt help, with which reason does it end, whose fault."""
+    """A line of the table: may another attempt help, with which reason does it end, whose fault.
+
+    Threads: immutable.
+    """
 
     again: bool
     reason: Reason

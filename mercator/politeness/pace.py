@@ -12,7 +12,10 @@ GapReason = Literal["delay", "crawl_delay", "delay_factor"]
 
 
 class Gap(NamedTuple):
-    """The smallest rest between two requests to a host, in seconds, and what asked for it."""
+    """The smallest rest between two requests to a host, in seconds, and what asked for it.
+
+    Threads: immutable.
+    """
 
     gap_s: float
     reason: GapReason

@@ -20,14 +20,20 @@ _URLS = Canonicalizer("conservative")  # only the spelling to fetch is used, not
 
 
 class Follow(NamedTuple):
-    """The answer was a redirect: `url` has to be asked, after `hops` redirects."""
+    """The answer was a redirect: `url` has to be asked, after `hops` redirects.
+
+    Threads: immutable.
+    """
 
     url: str
     hops: int
 
 
 class Had(NamedTuple):
-    """The file could be had ("rules") or is not there ("none"): a verdict that is in force now."""
+    """The file could be had ("rules") or is not there ("none"): a verdict that is in force now.
+
+    Threads: immutable.
+    """
 
     verdict: str
     status: int

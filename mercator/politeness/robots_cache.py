@@ -52,6 +52,7 @@ class RobotsVerdict(NamedTuple):
     fail. `until` of ALLOWED and REFUSED is when the file has to be asked for again. Times are Unix
     seconds. `robots_at` is when the verdict in force ("rules" or "none") was had, 0.0 when none is.
     `crawl_delay_s` is that of the last copy, whether or not it is in force.
+    Threads: immutable.
     """
 
     answer: RobotsAnswer

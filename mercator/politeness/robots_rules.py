@@ -50,7 +50,10 @@ _RESPELT = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~:/?#\[\]@!&'()+,;=%-]")
 
 
 class _Wild(NamedTuple):
-    """A rule with a star in it, cut at its stars. `octets` is its length for the precedence."""
+    """A rule with a star in it, cut at its stars. `octets` is its length for the precedence.
+
+    Threads: immutable.
+    """
 
     octets: int
     allow: bool

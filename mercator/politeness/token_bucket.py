@@ -26,7 +26,10 @@ _LONGEST_NAP_S = 1.0
 
 
 class _Place(NamedTuple):
-    """One waiter in `acquire`: for how many tokens, and when it will look (monotonic seconds)."""
+    """One waiter in `acquire`: for how many tokens, and when it will look (monotonic seconds).
+
+    Threads: immutable.
+    """
 
     n: int
     due_s: float

@@ -15,7 +15,10 @@ PROBES = 8
 
 
 class Met(NamedTuple):
-    """Where a URL's row is or belongs; `glance` is None for a URL that was never met."""
+    """Where a URL's row is or belongs; `glance` is None for a URL that was never met.
+
+    Threads: immutable.
+    """
 
     key: UrlKey
     glance: Glance | None

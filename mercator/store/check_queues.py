@@ -30,7 +30,7 @@ _PREFIX_BYTES = (BACK_PREFIX_BYTES, DELAYED_PREFIX_BYTES, FRONT_PREFIX_BYTES)
 
 
 class Place(NamedTuple):
-    """Where a URL waits: the queue's index in `QUEUES`, and the row's key."""
+    """Where a URL waits: the queue's index in `QUEUES`, and the row's key. Threads: immutable."""
 
     queue: int
     at: QueueKey
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 
 class QueuedUrl(NamedTuple):
-    """A row of a queue, seen from its URL."""
+    """A row of a queue, seen from its URL. Threads: immutable."""
 
     key: UrlKey
     place: Place

@@ -49,7 +49,10 @@ class Fault(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One contradiction: `subject` is a URL, a key in hex, a file or a name in `meta`."""
+    """One contradiction: `subject` is a URL, a key in hex, a file or a name in `meta`.
+
+    Threads: immutable.
+    """
 
     fault: Fault
     subject: str

@@ -30,7 +30,7 @@ _SAFE_NAME = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]*\.warc(\.gz)?")
 
 
 class WarcName(NamedTuple):
-    """A file of this program, ordered by shard and sequence."""
+    """A file of this program, ordered by shard and sequence. Threads: immutable."""
 
     shard: int
     sequence: int
@@ -52,6 +52,7 @@ class WarcPosition(NamedTuple):
     """How far the tables name the shard's files: `file` up to `offset`, and all of those before.
 
     `file` "": nothing of the files from `sequence` on.
+    Threads: immutable.
     """
 
     file: str

@@ -21,7 +21,7 @@ class RecordDamagedError(Exception):
 
 
 class Record(NamedTuple):
-    """Where a whole record lies in its file, and its WARC-Type."""
+    """Where a whole record lies in its file, and its WARC-Type. Threads: immutable."""
 
     offset: int
     end: int

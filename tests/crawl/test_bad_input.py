@@ -40,7 +40,7 @@ def main(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         (["nonsense"], "'nonsense' is no URL"),
         (["example.org"], "did you mean https://example.org"),
         (["http://[::bad/"], "is no URL"),
-        ([SEED, "--max-pagse", "3"], "did you mean --max-pages"),
+        ([SEED, "--max-pagse", "3"], "did you mean '--max-pages'"),
         ([SEED, "--max-pages", "many"], "--max-pages"),
         ([SEED, "--max-pages", "0"], "--max-pages must be at least 1"),
         ([SEED, "--delay", "-1"], "--delay must be at least 0"),

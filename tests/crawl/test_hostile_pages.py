@@ -45,7 +45,7 @@ ODD = (
 )
 
 
-BROKEN_OFF = (*CUT, "bigheader/1", "type/png")
+BROKEN_OFF = (*CUT, "bigheader/1", "type/png", "drip/1", "hang/1")
 
 
 def _url(path: str) -> str:
@@ -71,7 +71,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Cr
                 timeout_s=0.7,
                 patience_s=20.0,
                 retries=1,
-                delay_s=0.01,
+                delay_s=0.05,
             ),
         )
 
