@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mercator.assembly import Parts, Shard, build_shard, real_parts, stored_scope
-from mercator.clock import RealClock
+from mercator.assembly import Parts, Shard, build_shard, real_parts
 from mercator.config import CrawlConfig
-from mercator.content.soup_links import soup
 from mercator.engine.inbox import Readmit
 from mercator.engine.owed import owe
 from mercator.errors import (
@@ -24,39 +22,29 @@ from mercator.errors import (
     StoreError,
     UsageError,
 )
-from mercator.ports import Tables
 from mercator.program import user_agent, version
-from mercator.records import (
-    Explanation,
-    FailureRecord,
-    HostRecord,
-    LinkRecord,
-    PageRecord,
-    Status,
-    VisitRecord,
+from mercator.reader import (
+    StoreReader,
+    config_row,
+    known_fields,
+    now_at,
+    open_tables,
+    stored_config,
 )
-from mercator.report.explain import explain
-from mercator.report.failures import failures
-from mercator.report.hosts import hosts
-from mercator.report.links import links
-from mercator.report.lookup import find_page
-from mercator.report.pages import pages
+from mercator.records import (
+    Status,
+)
 from mercator.report.status import stored_status
-from mercator.report.visits import visits
-from mercator.rows import PageRow
 from mercator.seeds import check_contact, parsed_seeds
 from mercator.store.check import Report, check
 from mercator.store.folder import StoreFolder
 from mercator.store.lmdb_tables import LmdbTables
 from mercator.store.manifest import Manifest
-from mercator.store.memory_tables import MemoryTables
 from mercator.store.stored_bodies import StoredBodies
-from mercator.urls.canonical import Canonicalizer, versions
-from mercator.urls.scope import Scope
-from mercator.values import BodyPlace, CanonicalUrl
+from mercator.urls.canonical import versions
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
+    pass
 
 _log = logging.getLogger("mercator")
 
@@ -64,7 +52,7 @@ RULES = ("scope", "include", "exclude", "max_depth", "max_pages_per_host", "obey
 """Settings that refuse URLs; when one of them changes, what they refused is judged anew."""
 
 
-class Crawl:
+class Crawl(StoreReader):
     """A crawl into one store: started, watched, stopped and read from any thread or notebook cell.
 
     `store` is the folder; `seeds` are URLs (needed for a new store, added to an old one); settings
@@ -80,11 +68,9 @@ class Crawl:
         seeds: Iterable[str] = (),
         config: CrawlConfig | None = None,
     ) -> None:
-        self._path = Path(store)
-        self._config = config or CrawlConfig()
         if isinstance(seeds, str):
             raise UsageError("seeds must be a list of URLs, not one string")
-        self._seeds = list(seeds)
+        super().__init__(Path(store), list(seeds), config or CrawlConfig())
         parsed_seeds(self._seeds, self._config)
         self._lock = threading.Lock()
         self._shard: Shard | None = None
@@ -122,7 +108,7 @@ class Crawl:
         folder = StoreFolder(self._path)
         if folder.exists():
             info = folder.open()
-            stored = _stored_config(folder)
+            stored = stored_config(folder)
             if not stored and not self._seeds:
                 raise UsageError(
                     f"the run that made {self._path} was ended before it had kept its seeds and "
@@ -130,19 +116,19 @@ class Crawl:
                 )
             config = self._config.over({**stored, "url_policy": info.url_policy})
             check_contact(self._seeds, config)
-            folder.lock(_now())
+            folder.lock(now_at())
             return folder, config
         if not self._seeds:
             folder.open()  # raises StoreMissingError, which says how a store is made
         config = self._config
         check_contact(self._seeds, config)
-        folder.lock(_now())
+        folder.lock(now_at())
         try:
             folder.create(
                 shards=1,
                 url_policy=config.url_policy,
                 versions={"mercator": version(), **versions()},
-                make_shard=lambda path: _tables(path, config.map_bytes).close(),
+                make_shard=lambda path: open_tables(path, config.map_bytes).close(),
             )
         except BaseException:
             folder.unlock()
@@ -150,10 +136,10 @@ class Crawl:
         return folder, config
 
     def _build(self, folder: StoreFolder, config: CrawlConfig, *, seeds: Sequence[str]) -> Shard:
-        tables = _tables(folder.shard_path(0), config.map_bytes, create=False)
+        tables = open_tables(folder.shard_path(0), config.map_bytes, create=False)
         parts: Parts | None = None
         try:
-            before = _config_row(tables)
+            before = config_row(tables)
             parts = self._make_parts(config, folder, tables)
             shard = build_shard(config, parts, partial(self._ended, parts, tables, folder))
             now = config.as_dict()
@@ -162,7 +148,7 @@ class Crawl:
                 txn.meta.put("config", now)
                 owed = owe(txn, seeds, rules=changed)
             Manifest(folder.path).begin(
-                unix_s=_now(),
+                unix_s=now_at(),
                 seeds=seeds,
                 user_agent=user_agent(config),
                 mercator=version(),
@@ -260,52 +246,6 @@ class Crawl:
         with self._reading() as tables:
             return stored_status([tables])
 
-    def pages(self) -> Iterator[PageRecord]:
-        """One record a stored page."""
-        return self._read(partial(pages, read_body=self._body_of, make_soup=_soup))
-
-    def links(self) -> Iterator[LinkRecord]:
-        """One record a link of a stored page, and a redirect."""
-        return self._read(links)
-
-    def failures(self) -> Iterator[FailureRecord]:
-        """One record a URL that has a reason, the refused ones too."""
-        return self._read(failures)
-
-    def hosts(self) -> Iterator[HostRecord]:
-        """One record a host."""
-        return self._read(hosts)
-
-    def visits(self) -> Iterator[VisitRecord]:
-        """The politeness ledger: one record a request that was sent or tried."""
-        return self._read(visits)
-
-    def body(self, url: str) -> bytes:
-        """The decompressed body of a stored page, by any spelling of its URL.
-
-        Raises UsageError when no page is stored for it, StoreDamagedError when its body is lost.
-        """
-        with self._reading() as tables:
-            config = self._config_in(tables)
-            parsed = Canonicalizer(config.url_policy).parse(url)
-            row = find_page([tables], parsed) if isinstance(parsed, CanonicalUrl) else None
-        if row is None:
-            raise UsageError(f"no page is stored for {url}; `explain` tells why")
-        return self._body_of(row)
-
-    def explain(self, url: str) -> Explanation:
-        """What became of a URL (any spelling), and why."""
-        with self._reading() as tables:
-            config = self._config_in(tables)
-            return explain(
-                [tables],
-                url,
-                canonicalizer=Canonicalizer(config.url_policy),
-                scope=self._scope_in(tables, config),
-                user_agent=config.user_agent,
-                now=_now(),
-            )
-
     # -- mending ---------------------------------------------------------------------------------------
 
     def retry(self, reason: str | None = None) -> int:
@@ -334,7 +274,7 @@ class Crawl:
     def _ended(self, parts: Parts, tables: LmdbTables, folder: StoreFolder) -> None:
         """The run is over, in order or not: its end goes into the manifest, the store is given up."""
         try:
-            Manifest(folder.path).end(unix_s=_now(), summary=self.status().as_dict())
+            Manifest(folder.path).end(unix_s=now_at(), summary=self.status().as_dict())
         except StoreError as error:
             # The tables are whole without it, and there may be no room for it.
             _log.warning("the manifest could not be completed: %s", error)
@@ -349,97 +289,24 @@ class Crawl:
         return self._shard
 
     @contextmanager
-    def _reading(self) -> Iterator[Tables]:
-        """The store's tables; empty ones for a crawl that could be started and has no store yet."""
-        folder = StoreFolder(self._path)
-        if self._seeds and not folder.exists():
-            yield MemoryTables()
-            return
-        folder.open()
-        tables = _tables(folder.shard_path(0), read_only=True)
-        try:
-            yield tables
-        finally:
-            tables.close()
-
-    def _read(self, rows: Callable[[Sequence[Tables]], Iterator[Any]]) -> Iterator[Any]:
-        with self._reading() as tables:
-            yield from rows([tables])
-
-    def _config_in(self, tables: Tables) -> CrawlConfig:
-        """The store's settings; this crawl's own before its first start."""
-        row = _config_row(tables)
-        return CrawlConfig(**_known(row)) if row else self._config
-
-    def _scope_in(self, tables: Tables, config: CrawlConfig) -> Scope:
-        """The scope as the store's seeds opened it; by this crawl's own before its first start."""
-        scope = stored_scope(config, tables)
-        if _config_row(tables):
-            return scope
-        seeds = parsed_seeds(self._seeds, config)
-        opened = (scope.entry_of(url) for url in seeds if isinstance(url, CanonicalUrl))
-        return scope.with_entries({entry for entry in opened if entry is not None})
-
-    @contextmanager
     def _alone(self) -> Iterator[tuple[StoreFolder, LmdbTables, CrawlConfig]]:
         folder = StoreFolder(self._path)
         folder.open()
-        folder.lock(_now())
+        folder.lock(now_at())
         try:
-            tables = _tables(folder.shard_path(0), create=False)
+            tables = open_tables(folder.shard_path(0), create=False)
             try:
-                yield folder, tables, CrawlConfig(**_known(_config_row(tables)))
+                yield folder, tables, CrawlConfig(**known_fields(config_row(tables)))
             finally:
                 tables.close()
         finally:
             folder.unlock()
-
-    def _body_of(self, row: PageRow) -> bytes:
-        place = BodyPlace(row.warc_file, row.warc_offset)
-        return StoredBodies(self._path).read(place, row.sha256)
 
     def __repr__(self) -> str:
         return f"Crawl({str(self._path)!r}, {self.status()!r})"
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
-
-
-def _config_row(tables: Tables) -> dict[str, Any]:
-    with tables.read() as txn:
-        row = txn.meta.get("config")
-    return dict(row) if isinstance(row, dict) else {}
-
-
-def _stored_config(folder: StoreFolder) -> dict[str, Any]:
-    tables = _tables(folder.shard_path(0), read_only=True)
-    try:
-        return _config_row(tables)
-    finally:
-        tables.close()
-
-
-def _tables(
-    path: Path,
-    map_bytes: int = 1 << 36,
-    *,
-    read_only: bool = False,
-    create: bool = True,
-) -> LmdbTables:
-    return LmdbTables.open(path, map_bytes=map_bytes, read_only=read_only, create=create)
-
-
-def _soup(body: bytes, encoding: str | None) -> BeautifulSoup:
-    return soup(body, encoding or "utf-8")
-
-
-def _now() -> float:
-    return RealClock().unix_s()
-
-
-def _known(row: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a stored configuration that this version knows."""
-    return {name: value for name, value in row.items() if name in CrawlConfig.__dataclass_fields__}
 
 
 def _close(parts: Parts, tables: LmdbTables, folder: StoreFolder) -> None:

@@ -3,14 +3,14 @@
 | file | noun |
 |---|---|
 | `intake.py` | spine 1, steps 1-7: a seed, link or redirect becomes a row with a state |
-| `visit.py`, `robots_visit.py` | spine 2, steps 11-20: one ticket; and the part that asks for robots.txt |
+| `visit.py`, `robots_visit.py` | spine 2, steps 11-20: one ticket; asking for robots.txt |
 | `worker.py`, `lease.py` | a fetch thread's loop, and its hold on one host |
 | `dispatch.py` | where workers wait for the host that is ready first |
 | `gate.py` | the only way to the fetcher: address, global bucket, fetch |
 | `host_clock.py`, `ledger.py` | when a host may be asked next; the ledger's rows |
 | `outcome.py`, `inbox.py` | what a visit hands to the writer, and where |
-| `writer.py`, `recorder.py`, `host_rows.py` | the transaction; what one visit changes in it |
-| `drains.py`, `readmission.py`, `owed.py` | work that takes several transactions, and survives their end |
+| `writer.py`, `recorder.py`, `host_rows.py` | the transaction; what a visit changes in it |
+| `drains.py`, `readmission.py`, `owed.py` | work that takes several transactions |
 | `engine.py`, `ending.py`, `stats.py` | the threads; when a crawl ends, and why; the figures |
 
 Threads: N workers run visits; one writer commits what they finished, and is the only one that moves

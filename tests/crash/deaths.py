@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.crash.life import POINTS, Death, after, at_point, before_step
+from tests.crash.life import FETCHED, POINTS, Death, after, at_point, before_step
 
 _LONGEST_S = 0.6
 _PASSAGES = 8
@@ -31,5 +31,5 @@ def _any(chance: Random) -> Death:
     if way < 0.7:
         return after(chance.uniform(0.02, _LONGEST_S))
     if way < 0.85:
-        return at_point(chance.choice(POINTS), chance.randint(1, _PASSAGES))
+        return at_point(chance.choice((*POINTS, FETCHED)), chance.randint(1, _PASSAGES))
     return before_step(chance.randint(1, _STEPS))

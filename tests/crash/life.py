@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 POINTS = ("applied", "appended", "synced", "committed", "published")
 """The commit points of `engine/writer.py`, in their order."""
 
+FETCHED = "fetched"
+"""Passed when an answer has come, of which nobody but its worker knows."""
+
 ADDED = "added"
 """Passed when `Crawl.add` has returned."""
 
@@ -16,8 +19,8 @@ ADDED = "added"
 class Death(NamedTuple):
     """When a process is killed by SIGKILL; `NEVER` lets it crawl to its end.
 
-    After `after_s` seconds from outside, or by its own hand: at the `nth`-th passage of `point`, or
-    just before the `nth`-th call that may change the disk (`point` empty). Threads: immutable.
+    After `after_s` seconds from outside, or by its own hand: at the n-th passage of `point`, or
+    just before the n-th call that may change the disk (`point` empty). Threads: immutable.
     """
 
     point: str = ""

@@ -26,10 +26,10 @@ _ASKS = 5000
 
 
 class Burial(NamedTuple):
-    """A kill: what the site had been asked by then, and what the store held. Threads: immutable."""
+    """A kill: how many requests the site's log held then, and what the store did. Threads: immutable."""
 
     death: Death
-    asked: int
+    requests: int
     evidence: Evidence | None
 
 
@@ -62,7 +62,8 @@ class Round:
         self._nursery = nursery
         self._site = site
         self._begun = False
-        self._asked_before = len(self._log())
+        self._asked_before = 0
+        self._asked_before = len(self.log())
         self._buried: tuple[Death, int] | None = None
         self._burials: list[Burial] = []
         self._complaints: list[str] = []
@@ -105,19 +106,18 @@ class Round:
         """Lets the crawl come to its end and reads what is there."""
         if not self.finished:
             self.live(NEVER)
-        log = self._log()
         return Course(
             self._scene,
             self.store,
             tuple(self._burials),
             tuple(self._complaints),
             read_store(self.store),
-            tuple(log[self._asked_before :]),
+            tuple(self.log()),
         )
 
     def _bury(self, death: Death) -> None:
         """Takes down what is there, before the next life changes it."""
-        self._buried = (death, len(self._log()) - self._asked_before)
+        self._buried = (death, len(self.log()))
         if self.store.exists():
             shutil.copytree(self.store, self._copy)
         self._begun = self._begun or _holds_settings(self.store)
@@ -131,8 +131,8 @@ class Round:
         self._burials.append(Burial(*self._buried, evidence))
         self._buried = None
 
-    def _log(self) -> list[Entry]:
-        """The site's log, when nothing is being answered any more: the requests that were broken off
+    def log(self) -> list[Entry]:
+        """The site's log since the round began, when nothing is being answered any more: the requests that were broken off
         have ended before the next life begins. Raises RuntimeError when it does not come to rest."""
         quiet = 0
         for _ in range(_ASKS):
@@ -141,7 +141,8 @@ class Round:
             quiet = quiet + 1 if self._in_flight() == 1 else 0
             if quiet == 2:
                 entries = read_log(self._site.log_path)
-                return [entry for entry in entries if entry["host"] != CONTROL_HOST]
+                asked = [entry for entry in entries if entry["host"] != CONTROL_HOST]
+                return asked[self._asked_before :]
         raise RuntimeError("the site does not come to rest")
 
     def _in_flight(self) -> int:

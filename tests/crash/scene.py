@@ -19,6 +19,7 @@ class Scene(NamedTuple):
     latency_ms: int = 4
     threads: int = 4
     delay_s: float = 0.03
+    scope: str = "any"
     max_active_hosts: int = 4096
     warc: bool = True
     warc_file_bytes: int = 1_000_000_000
@@ -47,7 +48,7 @@ class Scene(NamedTuple):
     def config(self, resolve: str) -> dict[str, Any]:
         """The settings as fields of `CrawlConfig`."""
         return {
-            "scope": "any",
+            "scope": self.scope,
             "exclude": ["/calendar/", "/slow/"],
             "allow_net": ["127.0.0.0/8"],
             "resolve": [resolve],

@@ -14,7 +14,17 @@ from mercator.errors import UsageError
 from mercator.store.folder import StoreFolder
 from mercator.store.lmdb_tables import LmdbTables
 from tests.crash.deaths import any_deaths, quick_deaths
-from tests.crash.life import ADDED, NEVER, POINTS, Death, Life, after, at_point, before_step
+from tests.crash.life import (
+    ADDED,
+    FETCHED,
+    NEVER,
+    POINTS,
+    Death,
+    Life,
+    after,
+    at_point,
+    before_step,
+)
 from tests.crash.nursery import Nursery, nursery
 from tests.crash.round import Course, Round, round_of, undisturbed
 from tests.crash.scene import Scene
@@ -124,7 +134,7 @@ def test_no_gap_is_cut_short_by_a_restart(tmp_path: Path, crawlers: Nursery) -> 
     """A gap so long that a crawler which is back at once has most of it left to wait, and kills with
     answers in hand that were not committed."""
     scene = Scene(hosts=4, pages=2, delay_s=0.2, specials=False, seeds=SCENE.seeds[:1])
-    deaths = [at_point("synced", passage) for passage in (3, 3, 2, 3, 2)]
+    deaths = [at_point(FETCHED, passage) for passage in (1, 2, 6, 4, 5)]
     calm = undisturbed(scene, tmp_path / "calm", crawlers)
     verdict = run(scene, deaths, tmp_path, crawlers, calm)
     assert verdict.broken == ()
@@ -133,14 +143,15 @@ def test_no_gap_is_cut_short_by_a_restart(tmp_path: Path, crawlers: Nursery) -> 
 
 
 def test_a_crawl_delay_outlives_a_kill(tmp_path: Path, crawlers: Nursery) -> None:
-    """The host asks for 2 s. It is killed between its second request and its third."""
-    scene = Scene(hosts=1, pages=1, specials=False, seeds=("http://robotsdelay.test/page/0",))
+    """The host asks for 2 s, and a page has come of which the store knows nothing."""
+    seed = "http://robotsdelay.test/page/0"
+    scene = Scene(hosts=1, pages=1, scope="host", specials=False, seeds=(seed,))
     with round_of(scene, tmp_path / "round", crawlers) as killed:
-        course = killed.run([after(2.6)])
-    assert audit(course.log, delay_s=scene.delay_s, whole_crawl=True) == []
-    asked = [entry["path"] for entry in course.log if entry["host"] == "robotsdelay.test"]
-    assert asked == ["/robots.txt", "/page/0", "/"]
-    assert len(course.burials) == 1
+        assert killed.live(at_point(FETCHED, 2))
+        assert killed.live(at_point(FETCHED, 1))
+        log = killed.log()
+    assert [entry["path"] for entry in log] == ["/robots.txt", "/page/0", "/page/0"]
+    assert audit(log, delay_s=scene.delay_s, whole_crawl=True) == []
 
 
 def test_a_seed_is_durable_when_add_returns(tmp_path: Path, crawlers: Nursery) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from mercator.records import Status
-from tests.crash.archive import read_archive
-from tests.crash.evidence import Asked, Evidence
+from tests.crash.archive import Archive, read_archive
+from tests.crash.evidence import Asked, Evidence, asked
 from tests.crash.round import Course
 from testsite.audit import audit
+from testsite.log import Entry
 
 ENDS = ("stored", "redirects", "gone", "failed", "robots_refused", "refused")
 SUMS = (*ENDS, "seen", "known_again", "pending", "in_flight", "duplicates_exact", "hosts")
@@ -57,9 +58,10 @@ def judge(course: Course, calm: Course) -> Verdict:
     assert model is not None, "a crawl that has ended has a store"
     kills = len(course.burials)
     allowed = kills * 2 * course.scene.threads
-    log, calm_log = _requests(course), _requests(calm)
+    log, calm_log = _asked(course.log), _asked(calm.log)
+    archive = read_archive(course.store) if course.scene.warc else None
     lost = sorted(_lost(course, final, model))
-    duplicates = sorted(_duplicates(course, final))
+    duplicates = sorted(_duplicates(course, final, archive))
     unequal = tuple(_differences(final, model))
     repeated = (log - calm_log).total()
     unrecorded = (log - final.requests).total()
@@ -73,7 +75,8 @@ def judge(course: Course, calm: Course) -> Verdict:
         *unequal,
         *_unsound(course, final),
         *_ledger_faults(course, final, log),
-        *_archive_faults(course, final),
+        *_unknown_requests(course),
+        *(_archive_faults(final, archive) if archive else ()),
     ]
     if max(repeated, unrecorded) > allowed:
         broken.append(f"{repeated} repeated, {unrecorded} unrecorded, {allowed} allowed")
@@ -91,8 +94,8 @@ def judge(course: Course, calm: Course) -> Verdict:
     )
 
 
-def _requests(course: Course) -> Counter[Asked]:
-    return Counter((entry["host"], entry["path"]) for entry in course.log)
+def _asked(log: Iterable[Entry]) -> Counter[Asked]:
+    return Counter((entry["host"], entry["path"]) for entry in log)
 
 
 def _lost(course: Course, final: Evidence, model: Evidence) -> set[str]:
@@ -105,15 +108,15 @@ def _lost(course: Course, final: Evidence, model: Evidence) -> set[str]:
     return lost
 
 
-def _duplicates(course: Course, final: Evidence) -> set[str]:
+def _duplicates(course: Course, final: Evidence, archive: Archive | None) -> set[str]:
     """Pages with two records, of which one was replaced, or with a response record too many."""
     twice = {f"{final.page_rows - len(final.pages)} page rows"} - {"0 page rows"}
     for evidence in _evidence(course):
         for url, page in evidence.pages.items():
             if url in final.pages and page != final.pages[url]:
                 twice.add(url)
-    if course.scene.warc:
-        more = read_archive(course.store).answers - final.answers
+    if archive:
+        more = archive.answers - final.answers
         twice |= {f"response record of {host}{path}" for host, path in more}
     return twice
 
@@ -161,8 +164,8 @@ def _ledger_faults(course: Course, final: Evidence, log: Counter[Asked]) -> Iter
         yield f"the ledger names requests that were never made: {dict(invented)}"
     most = 2 * course.scene.threads
     before = 0
-    for number, (death, asked, evidence) in enumerate(course.burials, 1):
-        missing = asked - (evidence.requests.total() if evidence else 0)
+    for number, (death, requests, evidence) in enumerate(course.burials, 1):
+        missing = requests - (evidence.requests.total() if evidence else 0)
         if not 0 <= missing - before <= most:
             yield f"kill {number} ({death}) cost the ledger {missing - before} rows, {most} allowed"
         before = missing
@@ -170,11 +173,17 @@ def _ledger_faults(course: Course, final: Evidence, log: Counter[Asked]) -> Iter
         yield f"the ledger notes {final.openings} crashes"
 
 
-def _archive_faults(course: Course, final: Evidence) -> Iterator[str]:
+def _unknown_requests(course: Course) -> Iterator[str]:
+    """A page is asked for when its row is durable, not before."""
+    for number, (_, requests, evidence) in enumerate(course.burials, 1):
+        asked_for = {what for what in _asked(course.log[:requests]) if what[1] != "/robots.txt"}
+        known = {asked(url) for url in evidence.urls} if evidence else set()
+        if asked_for - known:
+            yield f"asked before kill {number}, without a row: {asked_for - known}"
+
+
+def _archive_faults(final: Evidence, archive: Archive) -> Iterator[str]:
     """Every answer in the ledger has its response record, and each page's is where its row says."""
-    if not course.scene.warc:
-        return
-    archive = read_archive(course.store)
     yield from archive.faults
     missing = final.answers - archive.answers
     if missing:

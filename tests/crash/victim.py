@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +26,11 @@ from typing import Any
 from mercator.assembly import Parts
 from mercator.config import CrawlConfig
 from mercator.crawl import Crawl
+from mercator.ports import Fetcher
 from mercator.store.folder import StoreFolder
 from mercator.store.lmdb_tables import LmdbTables
-from tests.crash.life import ADDED, Death, Life
+from mercator.values import FetchFailure, FetchRequest, FetchResult
+from tests.crash.life import ADDED, FETCHED, Death, Life
 
 LIMIT_S = 60.0
 """A life that lasts longer hangs: it is aborted and shows where its threads are."""
@@ -51,6 +54,10 @@ STEPS = frozenset(
 STEP_METHODS = frozenset({"flush", "commit"})
 """The same of files and of LMDB, whose functions are made anew for each object."""
 
+LINGER_S = 0.03
+"""How long a thread stands at the point of its death before it dies of it, as on a slow disk: what the
+others do meanwhile must be safe as well."""
+
 _DEATH = {signal.SIGCHLD}
 
 
@@ -65,12 +72,32 @@ class MortalCrawl(Crawl):
     def at(self, point: str) -> None:
         """A point is passed, possibly for the last time."""
         if point == self._death.point and next(self._passages) == self._death.nth:
+            time.sleep(LINGER_S)
             _die()
 
     def _make_parts(self, config: CrawlConfig, folder: StoreFolder, tables: LmdbTables) -> Parts:
         parts = super()._make_parts(config, folder, tables)
         parts.at = self.at
+        parts.fetcher = MortalFetcher(parts.fetcher, self.at)
         return parts
+
+
+class MortalFetcher:
+    """Passes the point `FETCHED` with each answer. Threads: as the fetcher that it stands for."""
+
+    def __init__(self, fetcher: Fetcher, at: Callable[[str], None]) -> None:
+        self._fetcher = fetcher
+        self._at = at
+
+    def fetch(self, request: FetchRequest) -> FetchResult | FetchFailure:
+        """The answer, if the process lives on."""
+        answer = self._fetcher.fetch(request)
+        self._at(FETCHED)
+        return answer
+
+    def close(self) -> None:
+        """Closes the fetcher."""
+        self._fetcher.close()
 
 
 def main() -> int:
