@@ -54,7 +54,7 @@ class Harness:
             lambda: None,
         )
         self.reason: str | None = None
-        self._last_page_s = self._started_s = self.clock.monotonic_s()
+        self._last_end_s = self._started_s = self.clock.monotonic_s()
 
     def seed(self, *urls: str) -> None:
         """Offers seeds as the engine does."""
@@ -70,10 +70,10 @@ class Harness:
             return True
         jobs = self.shard.inbox.collect()
         if jobs or self.shard.writer.can_work(starving=True):
-            stored = self.status().stored
+            ended = self.shard.writer.ended()
             self.shard.writer.commit(jobs, starving=True, run={})
-            if self.status().stored > stored:
-                self._last_page_s = self.clock.monotonic_s()
+            if self.shard.writer.ended() > ended:
+                self._last_end_s = self.clock.monotonic_s()
             return True
         return self._judge() and self._wait(task)
 
@@ -91,7 +91,7 @@ class Harness:
 
     def _judge(self) -> bool:
         snapshot = self.shard.engine.snapshot()._replace(
-            started_s=self._started_s, last_page_s=self._last_page_s
+            started_s=self._started_s, last_end_s=self._last_end_s
         )
         self.reason = stop_reason(
             snapshot,

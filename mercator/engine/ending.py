@@ -9,13 +9,15 @@ class Snapshot(NamedTuple):
     """What is known between two commits, read under one lock. Times are monotonic seconds.
 
     `idle`: no job waits for the writer, nothing is on lease and no host is in flight.
-    `standstill`: every host with something to do is paused (nothing may be asked now).
+    `last_end_s`: when a URL ended last, as a page or in any other way; a crawl that works through
+    missing pages has not lost its patience. `standstill`: every host with something to do is paused
+    (nothing may be asked now).
     Threads: immutable.
     """
 
     now_s: float
     started_s: float
-    last_page_s: float
+    last_end_s: float
     pending: int
     idle: bool
     standstill: bool
@@ -37,7 +39,7 @@ def stop_reason(
         snapshot.idle
         and snapshot.standstill
         and not snapshot.background_work
-        and snapshot.now_s - snapshot.last_page_s >= patience_s
+        and snapshot.now_s - snapshot.last_end_s >= patience_s
     ):
         return "patience"
     return None

@@ -68,7 +68,7 @@ class Engine:
         self._ended = threading.Event()
         self._started_s = 0.0
         self._ended_s: float | None = None
-        self._last_page_s = 0.0
+        self._last_end_s = 0.0
         self._stored_before = 0
         self._stop_reason: str | None = None
         self.error: BaseException | None = None
@@ -80,7 +80,7 @@ class Engine:
     ) -> None:
         """Starts the threads; the seeds, by the row that owes them, enter before anything is handed
         out."""
-        self._started_s = self._last_page_s = self._clock.monotonic_s()
+        self._started_s = self._last_end_s = self._clock.monotonic_s()
         self._stored_before = self._writer.published[0]["stored"]
         for owed, piece in seeds.items():
             self._inbox.put(Add(self._found(piece), lambda: None, owed))
@@ -161,10 +161,10 @@ class Engine:
         jobs = self._inbox.collect()
         starving = self._dispatcher.starving(self._config.commit_s)
         if jobs or self._writer.can_work(starving=starving):
-            stored = self._writer.published[0]["stored"]
+            ended = self._writer.ended()
             self._writer.commit(jobs, starving=starving, run=self._run())
-            if self._writer.published[0]["stored"] > stored:
-                self._last_page_s = self._clock.monotonic_s()
+            if self._writer.ended() > ended:
+                self._last_end_s = self._clock.monotonic_s()
 
     def _can_work(self) -> bool:
         return self._writer.can_work(starving=self._dispatcher.starving(self._config.commit_s))
@@ -213,7 +213,7 @@ class Engine:
         return Snapshot(
             now_s=self._clock.monotonic_s(),
             started_s=self._started_s,
-            last_page_s=self._last_page_s,
+            last_end_s=self._last_end_s,
             pending=counters["pending"],
             idle=not (jobs or load.leases or load.hosts_in_flight),
             standstill=standstill,

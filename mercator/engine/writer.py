@@ -140,6 +140,11 @@ class Writer:
             txn.meta.put("run", run)
             self._put_meta(txn, clean=True)
 
+    def ended(self) -> int:
+        """How many URLs have ended, as pages or in any other way."""
+        counters, _ = self.published
+        return counters["seen"] - counters["pending"]
+
     def has_background_work(self) -> bool:
         """True while pending URLs may still be on their way to a hand, or out of the crawl."""
         return (

@@ -6,7 +6,7 @@ from mercator.net.answer import Head
 from mercator.net.body import SpooledBody
 from mercator.net.faults import Phase, kind_of, text_of
 from mercator.ports import Clock
-from mercator.values import FetchFailure, FetchRequest, FetchResult
+from mercator.values import FailureKind, FetchFailure, FetchRequest, FetchResult
 
 
 class Course:
@@ -58,10 +58,14 @@ class Course:
 
     def failure(self, error: Exception) -> FetchFailure:
         """The failure that `error` means, ended now."""
+        kind = kind_of(error, self.phase)
+        if kind is FailureKind.CONNECTION_RESET and self.head is not None:
+            # The head had come, so it is the body that broke off, however it did.
+            kind = FailureKind.INCOMPLETE_BODY
         elapsed_s = self._clock.monotonic_s() - self.started_at_s
         return FetchFailure(
             url=self.request.url,
-            kind=kind_of(error, self.phase),
+            kind=kind,
             error=text_of(error),
             status=self.head.status if self.head else None,
             address=self.address,

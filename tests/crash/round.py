@@ -132,8 +132,11 @@ class Round:
         self._buried = None
 
     def log(self) -> list[Entry]:
-        """The site's log since the round began, when nothing is being answered any more: the requests that were broken off
-        have ended before the next life begins. Raises RuntimeError when it does not come to rest."""
+        """The site's log since the round began, when nothing is being answered any more: requests
+        that were broken off have ended before the next life begins.
+
+        Raises RuntimeError when the site does not come to rest.
+        """
         quiet = 0
         for _ in range(_ASKS):
             # The question itself is in flight. Twice, because the site may still have to read what

@@ -34,7 +34,7 @@ from testsite.process import running
 
 SCENE = Scene()
 SMALL = Scene(
-    hosts=1, pages=3, latency_ms=0, delay_s=0.01, threads=2, specials=False, seeds=SCENE.seeds[:1]
+    hosts=1, pages=1, latency_ms=0, delay_s=0.01, threads=2, specials=False, seeds=SCENE.seeds[:1]
 )
 """So small that it can be killed before each of its steps in turn."""
 
@@ -177,8 +177,8 @@ def test_changed_rules_are_applied_after_a_kill(tmp_path: Path, crawlers: Nurser
         assert crawlers.run(looser) == -signal.SIGKILL
         assert crawlers.run(life) == 0
     after = Crawl(life.store).status()
-    assert (before.stored, before.reasons) == (1, {"too_deep": 4})
-    assert (after.stored, after.reasons) == (4, {"robots_refused": 4})
+    assert (before.stored, before.reasons) == (1, {"too_deep": 2})
+    assert (after.stored, after.reasons) == (2, {"robots_refused": 2})
 
 
 def test_a_store_without_settings_asks_for_seeds(tmp_path: Path) -> None:

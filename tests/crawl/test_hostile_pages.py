@@ -22,7 +22,7 @@ MAX_BODY = 300_000
 FAILS = {
     "drip/1": "timeout",
     "hang/1": "timeout",
-    "reset/1": "protocol_error",
+    "reset/1": "body_broken",
     "short/1": "body_broken",
     "bigheader/1": "protocol_error",
     "nothead": "protocol_error",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -139,11 +140,14 @@ def test_the_global_rate_counts_every_request(tmp_path: Path) -> None:
     judge(crawl)
     times = sorted(entry["t"] for entry in read_log(site.log_path))
     assert len(times) == 60 + 6, "pages and robots.txt files"
-    gaps = [after - before for before, after in pairwise(times)]
-    assert min(gaps) >= 1 / rate - 0.008, "burst 1; 8 ms of slack by the server's clock"
+    # A thread that the system wakes late, after its release, brings two requests close together on
+    # the server's clock; it cannot bring more of them into a window, nor shorten the whole.
+    late_s = 0.04
     for first, began in enumerate(times):
-        within = sum(1 for t in times[first:] if t < began + 0.5 - 0.008)
-        assert within <= 1 + rate * 0.5
+        within = sum(1 for t in times[first:] if t < began + 0.5)
+        assert within <= 1 + rate * (0.5 + late_s)
+    assert times[-1] - times[0] >= (len(times) - 1) / rate - late_s
+    assert median(after - before for before, after in pairwise(times)) >= 1 / rate - 0.002
     # A busy machine may only be slower; how exact the mean is, the bucket's own tests measure.
     assert (len(times) - 1) / (times[-1] - times[0]) > 0.5 * rate
     assert crawl.status().bucket_wait_s > 0

@@ -86,15 +86,22 @@ def test_a_long_error_is_cut_to_one_line(fetch: Fetch) -> None:
     assert got.error.endswith("...")
 
 
-@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\n", page(b"abc", "Content-Length: 9")])
-def test_a_reset(fetch: Fetch, sent: bytes) -> None:
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [
+        (b"", FailureKind.CONNECTION_RESET),
+        (b"HTTP/1.1 200 OK\r\n", FailureKind.CONNECTION_RESET),
+        (page(b"abc", "Content-Length: 9"), FailureKind.INCOMPLETE_BODY),
+    ],
+)
+def test_a_reset(fetch: Fetch, sent: bytes, kind: FailureKind) -> None:
     def resets(talk: Conversation) -> None:
         talk.request()
         talk.send(sent)
         talk.reset()
 
     with LoopbackServer(resets) as server:
-        assert failure(fetch(server)).kind is FailureKind.CONNECTION_RESET
+        assert failure(fetch(server)).kind is kind
 
 
 # -- time -----------------------------------------------------------------------------------------
