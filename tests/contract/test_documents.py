@@ -145,7 +145,7 @@ def test_rollback_without_a_position_never_takes_what_a_later_group_shows_commit
     kept = put(documents, b"kept")
     documents.sync()
     put(documents, b"lost")
-    documents.rollback()
+    documents.rollback(None)
     assert documents.read(kept, sha(b"kept")) == b"kept"
 
 

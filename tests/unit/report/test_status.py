@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mercator.records import Status
-from mercator.report.status import COUNTERS, stored_status, summary
+from mercator.records import COUNTERS, Status
+from mercator.report.status import stored_status, summary
 from tests.unit.report.conftest import WatchedTables, put_host
 
 RUN = {
