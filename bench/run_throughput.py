@@ -29,11 +29,13 @@ from testsite.generator import SIZES
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "throughput.jsonl"
 OURS = "mercator"
+PEERS = tuple(name for name in CRAWLERS if name != OURS)
 TIMEOUT_S = 1200.0
 
 Figures = dict[str, float]
 """Of one run, or medians: `pages_per_s` (by the site's log), `wall_pages_per_s` (start and end of the
-process included), `cpu_s_per_1000`, `switches_per_page`, `peak_rss_mib`, `wall_s`."""
+process included), `cpu_s_per_1000`, `switches_per_page`, `peak_rss_mib`, `wall_s`, `load_1m` (the
+machine's load average before it)."""
 
 COLUMNS = (
     ("pages/s", "pages_per_s", 1),
@@ -53,12 +55,13 @@ def main() -> int:
     """Runs the rounds and tells the result."""
     parser = _parser()
     options = parser.parse_args()
-    names = [OURS, *(name for name in options.against.split(",") if name)]
-    for name in names:
-        if name not in CRAWLERS:
-            parser.error(f"--against takes {', '.join(CRAWLERS)}, not {name!r}")
+    peers = list(dict.fromkeys(name for name in options.against.split(",") if name))
+    names = [OURS, *peers]
+    for name in peers:
+        if name not in PEERS:
+            parser.error(f"--against takes {', '.join(PEERS)}, not {name!r}")
         missing = [part for part, v in machine.versions(CRAWLERS[name].parts).items() if v is None]
-        if missing and name != OURS:
+        if missing:
             parser.error(f"{name} needs {', '.join(missing)}: pip install -e '.[bench]'")
     os.chdir(ROOT)  # the site is started as a module of this checkout
     with tempfile.TemporaryDirectory(prefix="throughput-", dir=options.work) as work:
@@ -84,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--against", default="", metavar="NAMES", help=f"of {', '.join(CRAWLERS)}; commas between")
+    add("--against", default="", metavar="NAMES", help=f"of {', '.join(PEERS)}; commas between")
     add("--hosts", type=int, default=50, metavar="N", help="default %(default)s")
     add("--pages", type=int, default=40, metavar="N", help="of each host; default %(default)s")
     add("--size", type=int, default=30, choices=tuple(SIZES), help="KB of a page, default 30")
@@ -135,7 +138,7 @@ def measure(options: argparse.Namespace, names: list[str], work: Path) -> dict[s
         "settings": {"compress": options.compress, "threads": options.threads},
         "runs": runs,
         "medians": medians,
-        "ratios": {name: _ratios(medians[OURS], medians[name]) for name in names if name != OURS},
+        "ratios": {name: _ratios(medians[OURS], medians[name]) for name in names[1:]},
     }
 
 
@@ -153,7 +156,7 @@ def one_run(name: str, task: Task, site: Served) -> Figures:
     kept = crawler.kept(task)
     if kept != crawled.pages:
         raise NotWholeError(f"{name} fetched {crawled.pages} pages and kept {kept}")
-    return {
+    figures = {
         "pages_per_s": crawled.pages / crawled.span_s,
         "wall_pages_per_s": crawled.pages / used.wall_s,
         "cpu_s_per_1000": used.cpu_s / crawled.pages * 1000,
@@ -162,6 +165,7 @@ def one_run(name: str, task: Task, site: Served) -> Figures:
         "wall_s": used.wall_s,
         "load_1m": load_1m,
     }
+    return {key: round(value, 3) for key, value in figures.items()}
 
 
 def _medians(runs: list[Figures]) -> Figures:
@@ -170,11 +174,12 @@ def _medians(runs: list[Figures]) -> Figures:
 
 def _ratios(ours: Figures, theirs: Figures) -> Figures:
     """How many times as good as the peer, by speed and by CPU: above 1 is better for both."""
-    return {
+    ratios = {
         "pages_per_s": ours["pages_per_s"] / theirs["pages_per_s"],
         "wall_pages_per_s": ours["wall_pages_per_s"] / theirs["wall_pages_per_s"],
         "cpu": theirs["cpu_s_per_1000"] / ours["cpu_s_per_1000"],
     }
+    return {key: round(value, 3) for key, value in ratios.items()}
 
 
 def table(result: dict[str, object]) -> str:

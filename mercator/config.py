@@ -182,7 +182,8 @@ class CrawlConfig:
         """
         try:
             fields = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
+            # A plain ValueError is a number of more digits than Python turns into one.
             raise ConfigError(f"cannot read the configuration {path}: {error}") from error
         for name in fields:
             if name not in _TYPES:
@@ -224,6 +225,9 @@ def _checked(name: str, value: Any, type_: Any) -> Any:
 
 
 def _converted(name: str, value: Any, type_: Any) -> Any:
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        # No row of the store can hold it, and Python makes no text of some thousand digits.
+        raise ConfigError(f"{name} must be a number of at most 64 bits")
     origin = typing.get_origin(type_)
     if origin is types.UnionType:
         if value is None:
@@ -266,7 +270,8 @@ def _check_together(config: CrawlConfig) -> None:
         for pattern in getattr(config, name):
             try:
                 re.compile(pattern)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
+                # A count beyond the C type, and groups nested deeper than the compiler goes.
                 raise ConfigError(
                     f"{name}: {pattern!r} is no regular expression: {error}"
                 ) from error

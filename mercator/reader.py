@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from mercator.assembly import stored_scope
 from mercator.clock import RealClock
 from mercator.config import CrawlConfig
-from mercator.content.soup_links import soup
 from mercator.errors import UsageError
 from mercator.ports import Tables
 from mercator.records import (
@@ -165,6 +164,9 @@ def open_tables(
 
 
 def _soup(body: bytes, encoding: str | None) -> BeautifulSoup:
+    # Imported when it is asked for: Beautiful Soup takes 50 ms, which most starts do not need.
+    from mercator.content.soup_links import soup
+
     return soup(body, encoding or "utf-8")
 
 

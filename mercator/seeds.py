@@ -15,11 +15,12 @@ from mercator.values import CanonicalUrl, RefusedUrl
 def check_contact(seeds: Sequence[str], config: CrawlConfig) -> None:
     """Site owners must be able to write to whoever crawls: no contact, no real site.
 
-    Raises UsageError when a seed's host is real and `config` has no contact.
+    Raises UsageError when a seed's host is real and `config` has no contact, and ConfigError for a bad
+    `resolve`, contact or not: what is wrong must be found before anything is written.
     """
+    is_local = _local_test(config)
     if config.contact is not None:
         return
-    is_local = _local_test(config)
     for url in parsed_seeds(seeds, config):
         if isinstance(url, CanonicalUrl) and not is_local(url.host):
             raise UsageError(
@@ -35,9 +36,8 @@ def parsed_seeds(seeds: Sequence[str], config: CrawlConfig) -> list[CanonicalUrl
     for text in seeds:
         url = canonicalizer.parse(text)
         if url is None:
-            near = (
-                f"; did you mean https://{text}?" if canonicalizer.parse(f"https://{text}") else ""
-            )
+            no_scheme = "://" not in text and canonicalizer.parse(f"https://{text}")
+            near = f"; did you mean https://{text}?" if no_scheme else ""
             raise UsageError(f"the seed {text!r} is no URL{near}")
         urls.append(url)
     return urls
