@@ -232,6 +232,7 @@ def main(
     clock: Clock | None = None,
 ) -> int:
     """Runs one command; gives the exit code. `crawl_class` and `clock` are for tests."""
+    _open_standard_streams()
     try:
         args = parsed(argv)
         door = crawl_class or _door()
@@ -251,6 +252,14 @@ def main(
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             return _complain(StoreFullError("the disk is full; what was written is not whole"))
         return _complain(error)
+
+
+def _open_standard_streams() -> None:
+    """A daemon may be started with its standard streams closed: then nobody reads, and stdin is
+    empty."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (for good)
 
 
 def _door() -> type[Crawl]:

@@ -32,8 +32,21 @@ FIXED_FIELDS = ("url_policy",)
 """Settings that a store is made with; giving another value later is an error."""
 
 
-def _f(default: Any, reason: str, *, low: float | None = None, above: float | None = None) -> Any:
-    return field(default=default, metadata={"reason": reason, "low": low, "above": above})
+_LONGEST_S = 1e9
+"""31 years: longer times cannot be meant, and clocks and sockets cannot hold any."""
+
+
+def _f(
+    default: Any,
+    reason: str,
+    *,
+    low: float | None = None,
+    above: float | None = None,
+    high: float | None = None,
+) -> Any:
+    return field(
+        default=default, metadata={"reason": reason, "low": low, "above": above, "high": high}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +94,9 @@ class CrawlConfig:
 
     # -- politeness ----------------------------------------------------------------------------
     delay_s: float = _f(1.0, "smallest gap per host, from the end of a request", low=0)
-    delay_factor: float = _f(1.0, "gap at least so many times the last fetch's duration", low=0)
+    delay_factor: float = _f(
+        1.0, "gap at least so many times the last fetch's duration", low=0, high=1e6
+    )
     rate_per_s: float | None = _f(None, "requests a second of the whole crawl", above=0)
     burst: int = _f(1, "releases that the whole crawl's bucket may hold", low=1)
     retries: int = _f(2, "further attempts after the first", low=0)
@@ -206,7 +221,7 @@ def unknown_key(name: str, known: Iterable[str]) -> str:
 
 def near(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'max_pages'?`, or "" when nothing known is like it."""
-    like = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    like = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {like[0]!r}?" if like else ""
 
 
@@ -221,6 +236,9 @@ def _checked(name: str, value: Any, type_: Any) -> Any:
             raise ConfigError(f"{name} must be at least {meta['low']:g}, not {value:g}")
         if meta["above"] is not None and value <= meta["above"]:
             raise ConfigError(f"{name} must be more than {meta['above']:g}, not {value:g}")
+        high = _LONGEST_S if name.endswith("_s") and name != "rate_per_s" else meta["high"]
+        if high is not None and value > high:
+            raise ConfigError(f"{name} must be at most {high:g}, not {value:g}")
     return value
 
 
@@ -230,8 +248,8 @@ def _converted(name: str, value: Any, type_: Any) -> Any:
         raise ConfigError(f"{name} must be a number of at most 64 bits")
     origin = typing.get_origin(type_)
     if origin is types.UnionType:
-        if value is None:
-            return None
+        if value is None or value == "none":
+            return None  # TOML has no null, so "none" lifts a limit there as on the command line
         (type_,) = (part for part in typing.get_args(type_) if part is not type(None))
         origin = typing.get_origin(type_)
     if origin is Literal:
@@ -252,6 +270,9 @@ def _converted(name: str, value: Any, type_: Any) -> Any:
 
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
+_CONTACT = re.compile(r"https?://[!#-'*-~]+|(mailto:)?[!#-'*-;=?A-~]+@[!#-'*-;=?A-~]+")
+"""A URL or a mail address, in characters that a comment of a header field may hold."""
+_TYPE_PATTERN = re.compile(r"[!#$&^_.+*/a-z0-9-]*[/*][!#$&^_.+*/a-z0-9-]*")
 _RESOLVE = re.compile(r"(\*\.)?[^=\s*]+=(\[[0-9A-Fa-f:.]+\]|[^:\s]+|[0-9A-Fa-f:.]+?)(:\d{1,5})?")
 
 
@@ -262,10 +283,13 @@ def _check_together(config: CrawlConfig) -> None:
             f"user_agent must be a product token of letters, '-' and '_' (RFC 9309), "
             f"not {config.user_agent!r}"
         )
-    if config.contact is not None and (
-        not config.contact.strip() or not config.contact.isprintable() or "(" in config.contact
-    ):
+    if config.contact is not None and not _CONTACT.fullmatch(config.contact):
         raise ConfigError(f"contact must be a URL or a mail address, not {config.contact!r}")
+    if not config.content_types:
+        raise ConfigError("content_types must name a type; `*` stores them all")
+    for pattern in config.content_types:
+        if not _TYPE_PATTERN.fullmatch(pattern):
+            raise ConfigError(f"content_types: {pattern!r} is no type such as text/* or *json")
     for name in ("include", "exclude"):
         for pattern in getattr(config, name):
             try:

@@ -255,7 +255,8 @@ class Crawl(StoreReader):
             parts = real_parts(config, folder, tables)
             counted: list[int] = []
             jobs = [Readmit(reason, False, counted.append)]
-            run = {**stored_status([tables]).as_dict(), "stop_reason": None}
+            with tables.read() as txn:
+                run = dict(_mapping(txn.meta.get("run")))
             try:
                 shard = build_shard(config, parts, lambda: None)
                 while not counted:
@@ -307,6 +308,10 @@ class Crawl(StoreReader):
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
+
+
+def _mapping(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
 
 
 def _close(parts: Parts, tables: LmdbTables, folder: StoreFolder) -> None:

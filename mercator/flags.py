@@ -21,6 +21,9 @@ from mercator.errors import UsageError
 from mercator.program import version
 from mercator.values import Reason
 
+SEEDS_MAX_BYTES = 1 << 28
+"""Some three million seeds; a file without an end must not fill the memory."""
+
 TABLES = ("pages", "links", "failures", "hosts", "visits")
 
 
@@ -107,7 +110,12 @@ def parser() -> argparse.ArgumentParser:
     check = command("check", "is the store whole; exit 3 when it is not", "DIR")
     check.add_argument("--repair", action="store_true", help="mend what can be mended")
     retry = command("retry", "give given-up URLs another chance", "DIR")
-    retry.add_argument("--reason", metavar="R", choices=tuple(Reason), help="only those with R")
+    retry.add_argument(
+        "--reason",
+        metavar="R",
+        choices=[str(reason) for reason in Reason],
+        help="only those with R",
+    )
     return top
 
 
@@ -218,14 +226,19 @@ def in_flags(text: str) -> str:
 
 
 def seeds_of(args: argparse.Namespace) -> list[str]:
-    """The seeds of the line and of the file. Raises UsageError when the file has none."""
+    """The seeds of the line and of the file. Raises UsageError when the file has none, or no end."""
     if args.seeds is None:
         return list(args.seed)
     try:
-        raw = sys.stdin.buffer.read() if args.seeds == "-" else Path(args.seeds).read_bytes()
+        with sys.stdin.buffer if args.seeds == "-" else open(args.seeds, "rb") as file:
+            raw = file.read(SEEDS_MAX_BYTES + 1)
         lines = [line.strip() for line in raw.decode("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the seeds {args.seeds}: {error}") from error
+    if len(raw) > SEEDS_MAX_BYTES:
+        raise UsageError(
+            f"the seeds {args.seeds} have more than {SEEDS_MAX_BYTES} bytes; give them in parts"
+        )
     found = [line for line in lines if line and not line.startswith("#")]
     if not found:
         raise UsageError(f"the seeds {args.seeds} hold no URL")

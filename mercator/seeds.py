@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Sequence
 
 from mercator.config import CrawlConfig
@@ -10,6 +11,8 @@ from mercator.errors import UsageError
 from mercator.net.resolve_map import ResolveMap
 from mercator.urls.canonical import Canonicalizer
 from mercator.values import CanonicalUrl, RefusedUrl
+
+_HOST_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*(\.[A-Za-z0-9-]+)+(?=[:/?#]|\Z)")
 
 
 def check_contact(seeds: Sequence[str], config: CrawlConfig) -> None:
@@ -34,10 +37,11 @@ def parsed_seeds(seeds: Sequence[str], config: CrawlConfig) -> list[CanonicalUrl
     canonicalizer = Canonicalizer(config.url_policy)
     urls: list[CanonicalUrl | RefusedUrl] = []
     for text in seeds:
+        if not isinstance(text, str):
+            raise UsageError(f"a seed must be a text, not {text!r}")
         url = canonicalizer.parse(text)
         if url is None:
-            no_scheme = "://" not in text and canonicalizer.parse(f"https://{text}")
-            near = f"; did you mean https://{text}?" if no_scheme else ""
+            near = f"; did you mean https://{text}?" if _HOST_LIKE.match(text) else ""
             raise UsageError(f"the seed {text!r} is no URL{near}")
         urls.append(url)
     return urls

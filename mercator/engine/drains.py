@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mercator.engine.dispatch import Dispatcher
-from mercator.engine.host_clock import HostClocks
+from mercator.engine.host_clock import HostClock, HostClocks
 from mercator.engine.host_rows import HostRows
 from mercator.engine.outcome import Drain
 from mercator.engine.recorder import End, Recorder
@@ -11,7 +11,7 @@ from mercator.frontier.frontier import Frontier
 from mercator.politeness.failures import reason_of_failure
 from mercator.politeness.robots_cache import origin_of
 from mercator.ports import Txn
-from mercator.values import STATE_OF_REASON, FailureKind, HostId, Reason
+from mercator.values import STATE_OF_REASON, HostId, Reason
 
 _PER_COMMIT = 2000
 
@@ -47,10 +47,21 @@ class Drains:
             self._frontier.schedule.drain(drain.host_id)
         self._enter(drain)
 
-    def add_unreachable(self, host_id: HostId, kind: FailureKind) -> None:
+    def add_unreachable(self, host_id: HostId, clock: HostClock) -> None:
         """A host that could not be reached, when nothing else is left to ask."""
-        error = f"the host could not be reached ({kind})"
-        self._enter(Drain(host_id, reason_of_failure(kind), "", error))
+        assert clock.unreachable_kind is not None, "an unreachable host has a kind of failure"
+        error = f"the host could not be reached ({clock.unreachable_kind})"
+        self._enter(
+            Drain(
+                host_id,
+                reason_of_failure(clock.unreachable_kind),
+                "",
+                error,
+                clock.unreachable,
+                clock.unreachable_since,
+                clock.unreachable_at,
+            )
+        )
 
     def add_over_budget(self, host_id: HostId) -> None:
         """A host of which as many pages are stored as the crawl may store."""
@@ -77,7 +88,7 @@ class Drains:
         )
 
     def _empty(self, txn: Txn, drain: Drain, hosts: HostRows, limit: int) -> int:
-        host_id, reason, origin, error = drain
+        host_id, reason, origin, error = drain[:4]
         order = (host_id, origin)
         after = self._behind.get(order, 0)
         places = self._frontier.places(txn, host_id, after, limit)
@@ -90,7 +101,7 @@ class Drains:
                 continue
             self._frontier.drop(txn, host_id, sequence)
             self._recorder.end(
-                txn, key, row, host, End(STATE_OF_REASON[reason], reason, error), hosts
+                txn, key, drain.tried(row), host, End(STATE_OF_REASON[reason], reason, error), hosts
             )
         if len(places) < limit:
             del self._waiting[order]

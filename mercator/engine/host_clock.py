@@ -30,6 +30,7 @@ class HostClock(NamedTuple):
     unreachable: int = 0
     unreachable_since: float = 0.0
     unreachable_kind: FailureKind | None = None
+    unreachable_at: float = 0.0
     addresses: tuple[str, ...] = ()
 
     def ready_at(self) -> float:
@@ -139,6 +140,7 @@ class ClockRules:
                 unreachable=clock.unreachable + 1,
                 unreachable_since=clock.unreachable_since or answer.ended_at,
                 unreachable_kind=answer.kind,
+                unreachable_at=answer.ended_at,
             )
             return clock.blocked(
                 answer.ended_at + self.back_off_s(clock.unreachable), "unreachable"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mercator.engine.host_clock import HostClock
 from mercator.ports import Prepared
-from mercator.rows import RobotsRow, VisitRow
+from mercator.rows import RobotsRow, UrlRow, VisitRow
 from mercator.values import Errand, HostId, ParsedPage, Reason, State, Ticket, UrlKey
 
 
@@ -31,7 +31,8 @@ class Found(NamedTuple):
 
 
 class Drain(NamedTuple):
-    """All that waits for a host (of one origin, where given) ends with a reason.
+    """All that waits for a host (of one origin, where given) ends with a reason, after `attempts` to
+    reach the host from `first_at` to `last_at` (Unix seconds; 0: none were made).
 
     Threads: immutable.
     """
@@ -40,6 +41,15 @@ class Drain(NamedTuple):
     reason: Reason
     origin: str
     error: str
+    attempts: int = 0
+    first_at: float = 0.0
+    last_at: float = 0.0
+
+    def tried(self, row: UrlRow) -> UrlRow:
+        """The row with the attempts on its host, where it was not asked for itself."""
+        if row.attempts:
+            return row
+        return row._replace(attempts=self.attempts, first_at=self.first_at, last_at=self.last_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,8 @@ class Recorder:
             txn.urls.put(ticket.key, row._replace(due_at=finished.due_at))
             self._frontier.delay(txn, finished.due_at, ticket.key)
             return
+        if finished.drain is not None:
+            row = finished.drain.tried(row)
         end = End(finished.state, finished.reason, finished.error)
         self.end(txn, ticket.key, row, ticket.host, end, hosts)
         if finished.page is not None:
@@ -270,7 +272,18 @@ class Recorder:
         """Readmits a refused URL that today's rules admit; says whether it did."""
         url = self._intake.canonicalizer.parse(row.url)
         assert isinstance(url, CanonicalUrl), "only URLs with a canonical form are refused by rules"
-        if self._intake.rule_of(row, url, hosts) is not None:
+        rule = self._intake.rule_of(row, url, hosts)
+        if rule is not None:
+            if rule is not row.reason:
+                self._refuse_for(txn, key, row, rule)
             return False
         self._intake.readmit(txn, key, row, hosts, url.host)
         return True
+
+    def _refuse_for(self, txn: Txn, key: UrlKey, row: UrlRow, rule: Reason) -> None:
+        """Another rule keeps a refused URL out than the one that did."""
+        assert row.reason is not None, "a refused URL has a reason"
+        self._counts.add_reason(row.reason, -1)
+        self._counts.add_reason(rule, 1)
+        txn.urls.put(key, row._replace(reason=rule))
+        txn.dead.put(key, DeadRow(rule, row.attempts, ""))

@@ -147,7 +147,15 @@ class RobotsVisit:
             return None
         assert clock.unreachable_kind is not None, "an unreachable host has a kind of failure"
         reason = reason_of_failure(clock.unreachable_kind)
-        return Drain(ticket.host_id, reason, origin_of(ticket.url), error)
+        return Drain(
+            ticket.host_id,
+            reason,
+            origin_of(ticket.url),
+            error,
+            clock.unreachable,
+            clock.unreachable_since,
+            clock.unreachable_at,
+        )
 
     def _send(
         self,
@@ -235,5 +243,13 @@ class RobotsVisit:
         lease.release_ended(finished.clock)
         finished.state = State.FAILED
         finished.reason = reason
-        finished.drain = Drain(ticket.host_id, reason, origin_of(ticket.url), finished.error)
+        finished.drain = fatal_drain(ticket, reason, answer)
         return finished
+
+
+def fatal_drain(ticket: Ticket, reason: Reason, answer: FetchResult | FetchFailure) -> Drain:
+    """The end of all that waits for a ticket's origin, after one attempt that showed it cannot help
+    to try again."""
+    error = answer.error if isinstance(answer, FetchFailure) else ""
+    origin = origin_of(ticket.url)
+    return Drain(ticket.host_id, reason, origin, error, 1, answer.started_at, answer.ended_at)

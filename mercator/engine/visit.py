@@ -17,10 +17,10 @@ from mercator.engine.host_clock import ClockRules, HostClocks
 from mercator.engine.intake import Intake, Path
 from mercator.engine.lease import Lease
 from mercator.engine.ledger import header, visit_row
-from mercator.engine.outcome import Drain, Finished, Page
-from mercator.engine.robots_visit import RobotsVisit
+from mercator.engine.outcome import Finished, Page
+from mercator.engine.robots_visit import RobotsVisit, fatal_drain
 from mercator.politeness.failures import Action, HostVerdict, Judgement, judge
-from mercator.politeness.robots_cache import RobotsAnswer, RobotsCache, RobotsVerdict, origin_of
+from mercator.politeness.robots_cache import RobotsAnswer, RobotsCache, RobotsVerdict
 from mercator.ports import Clock, Documents
 from mercator.values import (
     CanonicalUrl,
@@ -152,9 +152,7 @@ class Visit:
             return self._unreachable(ticket, judgement, finished)
         if judgement.host is HostVerdict.FATAL:
             assert judgement.reason is not None, "a fatal verdict names its reason"
-            finished.drain = Drain(
-                ticket.host_id, judgement.reason, origin_of(ticket.url), answer.error
-            )
+            finished.drain = fatal_drain(ticket, judgement.reason, answer)
         if finished.drain is not None:
             lease.release_ended(finished.clock)
         elif not _returns(judgement):

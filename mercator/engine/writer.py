@@ -182,7 +182,7 @@ class Writer:
                 clock = self._clocks.get(host_id)
                 if clock.unreachable >= tries and clock.unreachable_kind is not None:
                     self._frontier.schedule.drain(host_id)
-                    self._drains.add_unreachable(host_id, clock.unreachable_kind)
+                    self._drains.add_unreachable(host_id, clock)
 
     # -- inside ----------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Check, last part: the files. Do they reach as far as the tables say, and is anything there twice?
 
-A damaged WARC record stays where it is and is told of at every check: its file may hold records of
-other pages behind it. A page whose body is in it has been given up by then, and is fetched again.
+A damaged WARC record stays where it is: its file holds records of other pages behind it. A page whose
+body is in it is given up by a repair, and fetched again. A repair also keeps where the damage is, so
+that later checks tell of it as known, and find what is new.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from mercator.store.warc_files import WarcName, WarcPosition, is_packed, shard_f
 from mercator.store.warc_reader import RecordDamagedError, scan
 
 POSITION_ROW = "warc"
+KNOWN_DAMAGE = "warc_damage/"
+"""Prefix of the rows of `meta` that say at which byte of a WARC file a repair found damage."""
 
 
 def check_files(run: Checkup, shard: int) -> None:
@@ -78,7 +81,20 @@ def _check_records(run: Checkup, name: WarcName, position: WarcPosition | None) 
     size = _size(run, name.file) or 0
     end = min(size, position.offset) if position and name.file == position.file else size
     whole = _whole_bytes(run, name.file, end)
-    if whole < end:
+    if whole == end:
+        return
+    row = KNOWN_DAMAGE + name.file
+    with run.tables.read() as txn:
+        known = txn.meta.get(row)
+    if known == whole:
+        run.findings.note(
+            Fault.WARC_DAMAGED,
+            name.file,
+            f"the record at {whole} is not whole, as a repair has told",
+        )
+    else:
+        run.mend(partial(_put_damage, row=row, offset=whole))
+        run.commit()
         run.findings.add(
             Fault.WARC_DAMAGED,
             name.file,
@@ -146,6 +162,10 @@ def _put_position(run: Checkup, position: WarcPosition) -> WarcPosition:
     run.mend(partial(_put_meta, position=position))
     run.commit()
     return position
+
+
+def _put_damage(txn: Txn, row: str, offset: int) -> None:
+    txn.meta.put(row, offset)
 
 
 def _put_meta(txn: Txn, position: WarcPosition) -> None:

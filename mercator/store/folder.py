@@ -21,7 +21,8 @@ from mercator.store.mount import MOUNTINFO, network_file_system
 from mercator.store.tables import FORMAT_VERSION, version_error
 
 _FOLDERS = frozenset({"shards", "warc", "bodies"})
-_PARTS = _FOLDERS | {"lock", "store.json", "store.json.new", "manifest.json", "manifest.json.new"}
+_MANIFEST = frozenset({"manifest.json", "manifest.json.new", "manifest.json.damaged"})
+_PARTS = _FOLDERS | _MANIFEST | {"lock", "store.json", "store.json.new"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

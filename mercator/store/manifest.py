@@ -36,7 +36,8 @@ class Manifest:
     ) -> None:
         """Adds a run. `facts` are further entries, made of JSON values.
 
-        Raises StoreDamagedError when the file cannot be read, and the errors of a disk.
+        A file that cannot be read is set aside under another name: it is for people, and must not
+        keep a crawl from going on. Raises the errors of a disk.
         """
         digest = hashlib.sha256("\n".join(seeds).encode("utf-8", "surrogatepass")).hexdigest()
         run = {
@@ -48,7 +49,12 @@ class Manifest:
             "seeds_sha256": digest if seeds else None,
             **facts,
         }
-        self._write([*self.runs(), run][-_MOST_RUNS:])
+        try:
+            runs = self.runs()
+        except StoreDamagedError:
+            os.replace(self._path, self._path.with_name("manifest.json.damaged"))
+            runs = []
+        self._write([*runs, run][-_MOST_RUNS:])
 
     def end(self, *, unix_s: float, summary: Mapping[str, object]) -> None:
         """Completes the last run with the summary of the store."""

@@ -37,8 +37,10 @@ def test_only_the_newest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
     assert [run["started_at"][17:19] for run in manifest.runs()] == ["02", "03"]
 
 
-def test_a_damaged_manifest_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_damaged_manifest_is_set_aside(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(StoreDamagedError, match=r"manifest\.json"):
-        begin(Manifest(tmp_path), 1.0, [])
-    assert (tmp_path / "manifest.json").read_text() == "[]"
+        Manifest(tmp_path).runs()
+    begin(Manifest(tmp_path), 1.0, [])
+    assert len(Manifest(tmp_path).runs()) == 1
+    assert (tmp_path / "manifest.json.damaged").read_text() == "[]"
