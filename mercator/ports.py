@@ -1,6 +1,7 @@
 """Every door to the outside world, as a Protocol with its contract in words.
 
-Adapters: `clock.py`, `net/`, `store/`, `exchange/`; fakes for tests and notebooks: `testing.py`.
+Adapters: `clock.py`, `net/`, `store/`, `exchange/`; fakes for tests and notebooks: `testing.py`. The
+one Protocol elsewhere is `Body`, in `values.py`, because a `FetchResult` holds one.
 All adapters of one port pass the same suite in `tests/contract/`.
 """
 
@@ -23,6 +24,7 @@ from mercator.rows import (
     VisitRow,
 )
 from mercator.values import (
+    Body,
     BodyPlace,
     CanonicalUrl,
     FetchFailure,
@@ -46,22 +48,6 @@ class Clock(Protocol):
 
     def sleep_s(self, seconds: float) -> None:
         """Waits that long (a manual clock: advances itself)."""
-
-
-class Body(Protocol):
-    """A decompressed response body, in memory or in a temporary file. Threads: one at a time."""
-
-    size: int
-    sha256: bytes
-
-    def read(self) -> bytes:
-        """The whole body."""
-
-    def chunks(self) -> Iterator[bytes]:
-        """The body in pieces of at most 64 KiB, without holding it whole; from the start each time."""
-
-    def close(self) -> None:
-        """Gives memory or file back; may be called twice."""
 
 
 class Resolver(Protocol):

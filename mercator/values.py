@@ -8,12 +8,10 @@ durations end in ``_s`` or ``_ms``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, NamedTuple, NewType
-
-if TYPE_CHECKING:
-    from mercator.ports import Body
+from typing import NamedTuple, NewType, Protocol
 
 UrlKey = NewType("UrlKey", bytes)
 """16 bytes: 6 of xxh3 over the host name, 10 over the whole canonical URL (`urls/url_key.py`)."""
@@ -205,6 +203,22 @@ class ParsedPage:
     canonical: str | None
     noindex: bool
     nofollow: bool
+
+
+class Body(Protocol):
+    """A decompressed response body, in memory or in a temporary file. Threads: one at a time."""
+
+    size: int
+    sha256: bytes
+
+    def read(self) -> bytes:
+        """The whole body."""
+
+    def chunks(self) -> Iterator[bytes]:
+        """The body in pieces of at most 64 KiB, without holding it whole; from the start each time."""
+
+    def close(self) -> None:
+        """Gives memory or file back; may be called twice."""
 
 
 class Ticket(NamedTuple):
