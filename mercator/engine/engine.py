@@ -82,10 +82,11 @@ class Engine:
         out."""
         self._started_s = self._last_end_s = self._clock.monotonic_s()
         self._stored_before = self._writer.published[0]["stored"]
+        if readmit:
+            # Before the seeds: the host that one opens must not pay for all that is owed.
+            self._inbox.put(Readmit(None, True, lambda count: None))
         for owed, piece in seeds.items():
             self._inbox.put(Add(self._found(piece), lambda: None, owed))
-        if readmit:
-            self._inbox.put(Readmit(None, True, lambda count: None))
         self._writer_thread = threading.Thread(
             target=self._run_writer, name="mercator-writer", daemon=True
         )

@@ -61,7 +61,7 @@ class Readmission:
             if not at_end:
                 break
             self._orders.popleft()
-            if not any(other.rules for other in self._orders):
+            if order.rules and not any(other.rules for other in self._orders):
                 txn.meta.delete(RULES)
             done.append(partial(order.done, self._count))
             self._count, self._after = 0, None

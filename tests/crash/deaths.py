@@ -8,7 +8,7 @@ from tests.crash.life import FETCHED, POINTS, Death, after, at_point, before_ste
 
 _LONGEST_S = 0.6
 _PASSAGES = 8
-_STEPS = 60
+_STEPS = 40
 
 
 def any_deaths(chance: Random, count: int) -> list[Death]:

@@ -23,9 +23,14 @@ class Nursery:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
+        self._alive = False
 
     def begin(self, life: Life) -> None:
-        """Starts a life; nothing waits for it. `end` follows before the next one."""
+        """Starts a life; nothing waits for it. One whose end nobody has asked for (a test that broke
+        off) is waited for first."""
+        if self._alive:
+            self.end()
+        self._alive = True
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(life._asdict(), default=dict) + "\n")
         self._process.stdin.flush()
@@ -37,6 +42,7 @@ class Nursery:
         """
         assert self._process.stdout is not None
         answer = self._process.stdout.readline()
+        self._alive = False
         if not answer:
             raise RuntimeError("the nursery has ended; its error is above")
         return int(answer)

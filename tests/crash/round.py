@@ -62,16 +62,10 @@ class Round:
         self._nursery = nursery
         self._site = site
         self._begun = False
-        self._asked_before = 0
-        self._asked_before = len(self.log())
+        self._asked_before = len(self._requests())
         self._buried: tuple[Death, int] | None = None
         self._burials: list[Burial] = []
         self._complaints: list[str] = []
-
-    @property
-    def kills(self) -> int:
-        """How many lives have been ended so far."""
-        return len(self._burials) + (self._buried is not None)
 
     def live(self, death: Death, *, adds: tuple[str, ...] = (), cold: bool = False) -> bool:
         """One life; says whether it died as it should. Without a death of its own it ends the crawl.
@@ -115,6 +109,10 @@ class Round:
             tuple(self.log()),
         )
 
+    def log(self) -> list[Entry]:
+        """The site's log since the round began, with all that the dead have asked."""
+        return self._requests()[self._asked_before :]
+
     def _bury(self, death: Death) -> None:
         """Takes down what is there, before the next life changes it."""
         self._buried = (death, len(self.log()))
@@ -131,9 +129,9 @@ class Round:
         self._burials.append(Burial(*self._buried, evidence))
         self._buried = None
 
-    def log(self) -> list[Entry]:
-        """The site's log since the round began, when nothing is being answered any more: requests
-        that were broken off have ended before the next life begins.
+    def _requests(self) -> list[Entry]:
+        """The site's whole log, when nothing is being answered any more: requests that were broken
+        off have ended before the next life begins.
 
         Raises RuntimeError when the site does not come to rest.
         """
@@ -144,8 +142,7 @@ class Round:
             quiet = quiet + 1 if self._in_flight() == 1 else 0
             if quiet == 2:
                 entries = read_log(self._site.log_path)
-                asked = [entry for entry in entries if entry["host"] != CONTROL_HOST]
-                return asked[self._asked_before :]
+                return [entry for entry in entries if entry["host"] != CONTROL_HOST]
         raise RuntimeError("the site does not come to rest")
 
     def _in_flight(self) -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-HTTP = "http://"
-
 
 class Scene(NamedTuple):
     """A crawl that can be had again and again: same site, same seeds, same settings.

@@ -32,6 +32,10 @@ from tests.crash.verdict import NOTHING, Verdict, judge, together
 from testsite.audit import audit
 from testsite.process import running
 
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "sigtimedwait"), reason="the nursery needs sigtimedwait (Linux)"
+)
+
 SCENE = Scene()
 SMALL = Scene(
     hosts=1, pages=1, latency_ms=0, delay_s=0.01, threads=2, specials=False, seeds=SCENE.seeds[:1]
@@ -86,11 +90,12 @@ def test_killed_at_a_commit_point(
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_at_random(seed: int, tmp_path: Path, crawlers: Nursery, calm: Course) -> None:
-    deaths = any_deaths(Random(seed), 12)
-    scene = SCENE._replace(max_active_hosts=3, warc_file_bytes=50_000) if seed == 2 else SCENE
-    verdict = run(scene, deaths, tmp_path, crawlers, calm)
+    scene = SCENE._replace(delay_s=0.06)
+    if seed == 2:
+        scene = scene._replace(max_active_hosts=3, warc_file_bytes=50_000)
+    verdict = run(scene, any_deaths(Random(seed), 12), tmp_path, crawlers, calm)
     assert verdict.broken == ()
-    assert verdict.kills >= 8
+    assert verdict.kills >= 6
 
 
 def test_killed_again_at_once(tmp_path: Path, crawlers: Nursery, calm: Course) -> None:
@@ -98,36 +103,36 @@ def test_killed_again_at_once(tmp_path: Path, crawlers: Nursery, calm: Course) -
     deaths = quick_deaths(Random(3), 5)
     verdict = run(SCENE, deaths, tmp_path, crawlers, calm)
     assert verdict.broken == ()
-    assert verdict.kills >= 12
+    assert verdict.kills >= 6
 
 
 def test_killed_without_warc(tmp_path: Path, crawlers: Nursery, calm: Course) -> None:
     deaths = [*any_deaths(Random(4), 6), *(at_point(point, 3) for point in POINTS)]
     verdict = run(SCENE._replace(warc=False), deaths, tmp_path, crawlers, calm)
     assert verdict.broken == ()
-    assert verdict.kills >= 8
+    assert verdict.kills >= 6
 
 
-def test_killed_before_each_step_that_changes_the_disk(tmp_path: Path, crawlers: Nursery) -> None:
-    """A whole small crawl, the making of its store included."""
-    verdict, step = NOTHING, 0
-    with running(tmp_path, *SMALL.site_options()) as site:
+@pytest.mark.parametrize(("warc", "first"), [(True, 1), (False, 16)])
+def test_killed_before_each_step_that_changes_the_disk(
+    warc: bool, first: int, tmp_path: Path, crawlers: Nursery
+) -> None:
+    """A whole small crawl, from the making of its store (which is the same without WARC) to its end."""
+    scene = SMALL._replace(warc=warc)
+    verdict, step = NOTHING, first
+    with running(tmp_path, *scene.site_options()) as site:
 
-        def small() -> Round:
-            folder = tmp_path / str(step)
+        def small(name: str) -> Round:
+            folder = tmp_path / name
             folder.mkdir()
-            return Round(SMALL, folder, crawlers, site)
+            return Round(scene, folder, crawlers, site)
 
-        calm = small().end()
-        died = True
-        while died:
-            step += 1
-            killed = small()
-            died = killed.live(before_step(step))
+        calm = small("calm").end()
+        while (killed := small(str(step))).live(before_step(step)):
             verdict = together(verdict, judge(killed.end(), calm))
+            step += 1
     assert verdict.broken == ()
-    assert verdict.kills == step - 1
-    assert step > 30
+    assert verdict.kills == step - first > 10
 
 
 def test_no_gap_is_cut_short_by_a_restart(tmp_path: Path, crawlers: Nursery) -> None:
@@ -204,7 +209,9 @@ def test_killed_at_random_in_the_long_form(
 ) -> None:
     chance = Random(f"long/{seed}")
     scene = SCENE._replace(
-        warc=seed % 3 != 2, max_active_hosts=chance.choice([2, 3, SCENE.max_active_hosts])
+        delay_s=0.15,
+        warc=seed % 3 != 2,
+        max_active_hosts=chance.choice([2, 3, SCENE.max_active_hosts]),
     )
     verdict = run(scene, any_deaths(chance, 30), tmp_path, crawlers, calm)
     assert verdict.broken == ()

@@ -9,7 +9,6 @@ cannot have become another's. Threads: the nursery has one, or forking would not
 from __future__ import annotations
 
 import faulthandler
-import fcntl
 import itertools
 import json
 import os
@@ -39,24 +38,22 @@ STEPS = frozenset(
     {
         os.open,
         os.mkdir,
+        os.rename,
         os.replace,
         os.unlink,
         os.truncate,
         os.ftruncate,
         os.pwrite,
-        os.fsync,
-        fcntl.flock,
-        getattr(os, "fdatasync", os.fsync),
     }
 )
-"""Calls after which the disk may look different, and those that settle what it looks like."""
+"""Calls after which the disk may look different to the next process; a sync is none of them."""
 
 STEP_METHODS = frozenset({"flush", "commit"})
 """The same of files and of LMDB, whose functions are made anew for each object."""
 
 LINGER_S = 0.03
 """How long a thread stands at the point of its death before it dies of it, as on a slow disk: what the
-others do meanwhile must be safe as well."""
+others do meanwhile must be safe as well. What `Crawl.add` has promised must be true at once."""
 
 _DEATH = {signal.SIGCHLD}
 
@@ -72,7 +69,8 @@ class MortalCrawl(Crawl):
     def at(self, point: str) -> None:
         """A point is passed, possibly for the last time."""
         if point == self._death.point and next(self._passages) == self._death.nth:
-            time.sleep(LINGER_S)
+            if point != ADDED:
+                time.sleep(LINGER_S)
             _die()
 
     def _make_parts(self, config: CrawlConfig, folder: StoreFolder, tables: LmdbTables) -> Parts:

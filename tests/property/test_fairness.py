@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mercator.config import CrawlConfig
 from mercator.engine.inbox import Add
 from mercator.engine.intake import SEED
-from mercator.testing import Answer, FailureKind
-from mercator.values import FetchRequest
+from mercator.testing import Answer
+from mercator.values import FailureKind, FetchRequest
 from tests.harness import Harness
 
 HTML = {"Content-Type": "text/html"}
