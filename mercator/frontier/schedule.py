@@ -279,9 +279,10 @@ class Schedule:
         ]
 
     def wants(self, also: Iterable[HostId] = ()) -> list[tuple[HostId, str, int, int]]:
-        """(host_id, host, loaded_to, room) of the hosts whose hand should be filled from disk."""
+        """(host_id, host, loaded_to, room) of the hosts whose hand should be filled from disk, in an
+        order that is the same in every process."""
         hosts = self.hungry.union(host_id for host_id in also if host_id in self._queues)
-        queues = (self._queues[host_id] for host_id in hosts)
+        queues = (self._queues[host_id] for host_id in sorted(hosts))
         return [
             (queue.host_id, queue.host, queue.loaded_to, HAND - len(queue.hand))
             for queue in queues
