@@ -87,8 +87,9 @@ class Crawl(StoreReader):
     def start(self) -> Crawl:
         """Opens or makes the store and starts the threads; returns at once.
 
-        Raises UsageError (no seeds for a new store, no contact), ConfigError, StoreError, and
-        StateError when it is running already. Nothing is written when it raises before the start.
+        Raises StoreMissingError (no store and no seeds to make one), UsageError (no contact),
+        ConfigError, the other StoreErrors, and StateError when it is running already. Nothing is
+        written when it raises before the start.
         """
         with self._lock:
             if self._shard is not None and not self._shard.engine.wait(0):

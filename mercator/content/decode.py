@@ -87,3 +87,18 @@ def _is_utf_8(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def whole_characters(body: bytes) -> bytes:
+    """A body that was cut at a limit, without the part of a UTF-8 character that may end it.
+
+    Such a part would make the whole body invalid UTF-8, and with it windows-1252. At most three bytes
+    go, and none where the end is no such part.
+    """
+    for size in range(1, min(3, len(body)) + 1):
+        lead = body[-size]
+        if lead & 0xC0 == 0x80:
+            continue
+        length = 2 if lead & 0xE0 == 0xC0 else 3 if lead & 0xF0 == 0xE0 else 4
+        return body[:-size] if lead >= 0xC0 and size < length else body
+    return body

@@ -11,6 +11,7 @@ import threading
 from dataclasses import replace
 
 from mercator.config import CrawlConfig
+from mercator.content.decode import whole_characters
 from mercator.content.page import parse_page
 from mercator.engine.gate import Gate
 from mercator.engine.host_clock import ClockRules, HostClocks
@@ -236,8 +237,9 @@ class Visit:
 
     def _parse(self, ticket: Ticket, answer: FetchResult) -> Page:
         with self._cpu_stage:
+            body = answer.body.read()
             parsed = parse_page(
-                answer.body.read(),
+                whole_characters(body) if answer.truncated else body,
                 url=ticket.url,
                 content_type=header(answer, "content-type"),
                 headers=answer.headers,

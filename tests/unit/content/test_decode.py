@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from mercator.content.decode import decide, decode
+from mercator.content.decode import decide, decode, whole_characters
 from mercator.content.labels import encoding_of
 
 SINGLE_BYTE = {
@@ -117,3 +117,20 @@ def test_a_late_meta_in_a_template_or_attribute_is_none() -> None:
     body = b"x" * 2000 + b"<template><meta charset=gbk></template><p title='<meta charset=gbk>'>"
     assert decide(body, "text/html") == ("UTF-8", "utf-8")
     assert decide(body + b"<meta charset=big5>", None) == ("Big5", "meta")
+
+
+@pytest.mark.parametrize("cut", range(1, 16))
+def test_a_body_cut_inside_a_character_stays_utf_8(cut: int) -> None:
+    body = "aé€😀b€é😀".encode()
+    kept = whole_characters(body[:cut])
+    assert body.startswith(kept)
+    assert cut - len(kept) <= 3
+    assert decide(kept, "text/plain")[0] == "UTF-8"
+
+
+@pytest.mark.parametrize("body", [b"", b"a", b"\xe9", b"caf\xe9.", b"\x80\x80\x80\x80", b"\xff"])
+def test_only_the_beginning_of_a_character_is_taken_off(body: bytes) -> None:
+    kept = whole_characters(body)
+    assert body[: len(kept)] == kept
+    assert len(body) - len(kept) <= 1
+    assert kept == body or body[-1] >= 0xC0
