@@ -31,6 +31,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+_READY_S = 1.0
+"""Time for making pages before the first request; some ten thousand of 8 KB."""
+
+
 def main() -> int:
     """Exit codes: 0 stopped by a signal or self-test passed, 1 it failed, 2 wrong usage."""
     parser = _parser()
@@ -54,6 +58,7 @@ def main() -> int:
         return 2
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.loop.stop())
+    server.make_ready(_READY_S)
     line = f"testsite listening on 127.0.0.1:{server.port} hosts={web.hosts} pages={web.pages}"
     if server.authority is not None:
         line += f" tls=127.0.0.1:{server.tls_port} ca={server.authority.ca_path}"

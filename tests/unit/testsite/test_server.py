@@ -106,3 +106,23 @@ def test_many_connections_at_once(site: Site) -> None:
     for sock in socks:
         sock.close()
     assert len(site.entries()) == 500
+
+
+def test_pages_can_be_made_before_they_are_asked_for() -> None:
+    web = Web(hosts=2, pages=3)
+    server = Server(web)
+    try:
+        assert server.make_ready(0.0) == 0
+        assert server.make_ready(60.0) == 2 * (3 + 1)
+        for path in ("/", "/page/2"):
+            assert server._ready.get("h0001.test", path) is not None
+    finally:
+        server.close()
+
+
+def test_no_more_pages_are_made_than_there_is_room_for() -> None:
+    server = Server(Web(hosts=2, pages=50), cache_bytes=300_000)
+    try:
+        assert 0 < server.make_ready(60.0) < 100
+    finally:
+        server.close()
