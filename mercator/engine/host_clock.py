@@ -83,6 +83,7 @@ class HostClocks:
             unreachable=row.unreachable,
             unreachable_since=row.unreachable_since,
             unreachable_kind=row.unreachable_kind,
+            unreachable_at=row.unreachable_since,  # the row has no later one
             addresses=row.addresses,
         )
 

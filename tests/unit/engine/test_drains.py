@@ -10,7 +10,8 @@ from mercator.config import CrawlConfig
 from mercator.engine.drains import Drains
 from mercator.engine.outcome import Drain, Finished
 from mercator.rows import DeadRow, UrlRow
-from mercator.testing import Answer
+from mercator.store.memory_tables import MemoryTables
+from mercator.testing import Answer, ManualClock, MemoryDocuments
 from mercator.urls.url_key import host_id, url_key
 from mercator.values import FailureKind, FetchRequest, Reason, State, Ticket
 from tests.harness import Harness
@@ -118,10 +119,10 @@ def test_a_commit_ends_two_thousand_at_most() -> None:
 
 
 def test_the_pieces_of_several_hosts_are_bounded_together() -> None:
-    queued = Queued(*urls(1500), *urls(1500, "http://b.test"))
+    queued = Queued(*urls(2000), *urls(100, "http://b.test"))
     queued.add()
     queued.add(NXDOMAIN._replace(host_id=B))
-    assert [queued.commit() for _ in range(2)] == [2000, 3000]
+    assert [queued.commit() for _ in range(2)] == [2000, 2100]
 
 
 def test_draining_is_under_way_until_the_last_piece() -> None:
@@ -220,12 +221,13 @@ def test_each_origin_of_a_host_ends_with_its_own_reason() -> None:
 
 
 def test_a_host_is_handed_out_again_after_the_last_of_its_orders() -> None:
-    queued = Queued(*urls(1000), *urls(1000, "https://a.test"))
+    queued = Queued(*urls(750), *urls(750, "https://a.test"))
     queued.add(NXDOMAIN._replace(origin="http://a.test"))
     queued.add(NXDOMAIN._replace(origin="https://a.test"))
-    assert queued.commit() == 1000
+    # The first order has walked all 1500, so 500 of the piece are left for the second.
+    assert queued.commit() == 750 + 500
     assert queued.h.shard.frontier.schedule.queue(A).draining
-    assert queued.commit() == 2000
+    assert queued.commit() == 1500
     assert not queued.h.shard.frontier.schedule.queue(A).draining
 
 
@@ -315,3 +317,27 @@ def test_a_url_that_was_asked_itself_keeps_its_own_attempts() -> None:
     queued.commit()
     row = queued.row("http://a.test/0")
     assert (row.attempts, row.first_at, row.last_at) == (1, 5.0, 6.0)
+
+
+def test_after_a_restart_the_attempts_on_a_host_still_have_their_time() -> None:
+    """Only the first one's is in the host's row; a failure without any would look as if never tried."""
+    clock, tables, documents = ManualClock(), MemoryTables(), MemoryDocuments()
+
+    def unreachable(request: FetchRequest) -> Answer | FailureKind:
+        return FailureKind.CONNECT_TIMEOUT
+
+    def opened() -> Harness:
+        config = CrawlConfig(threads=1)
+        return Harness(unreachable, config, clock=clock, tables=tables, documents=documents)
+
+    first = opened()
+    first.seed("http://a.test/")
+    while len(first.fetcher.requests) < 3 or len(first.shard.inbox):
+        first.step()
+    second = opened()
+    assert second.run() == "finished"
+    assert not second.fetcher.requests
+    with tables.read() as txn:
+        (row,) = (row for _, row in txn.urls.scan())
+    assert (row.reason, row.attempts) == (Reason.CONNECT_FAILED, 3)
+    assert 0 < row.first_at <= row.last_at

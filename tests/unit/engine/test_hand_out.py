@@ -50,25 +50,34 @@ class Hosts:
 
 
 class Workers:
-    """Threads that each take once. Threads: the test's."""
+    """Threads that each take once; `timers` are their waits so far. Threads: the test's."""
 
     def __init__(self, dispatcher: Dispatcher, count: int) -> None:
         self._dispatcher = dispatcher
         self._got: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self.timers: list[float | None] = []
+        self._wait = dispatcher._changed.wait
+        dispatcher._changed.wait = self._counted_wait  # type: ignore[method-assign]
         self._threads = [threading.Thread(target=self._take, daemon=True) for _ in range(count)]
 
     def _take(self) -> None:
         self._got.put(self._dispatcher.take())
 
+    def _counted_wait(self, timeout: float | None = None) -> bool:
+        self.timers.append(timeout)
+        return self._wait(timeout)
+
     def start(self) -> None:
         for count, thread in enumerate(self._threads, 1):
             thread.start()
-            self.all_wait(count)
+            self.rested(count)
 
-    def all_wait(self, count: int) -> None:
+    def rested(self, times: int) -> None:
+        """Returns when workers have found nothing to do so many times, all together."""
         give_up_s = time.monotonic() + LONG_S
-        while self._dispatcher._waiting != count:
+        while len(self.timers) < times or not self._dispatcher.lock.acquire(blocking=False):
             assert time.monotonic() < give_up_s, "the workers do not come to rest"
+        self._dispatcher.lock.release()
 
     def join(self) -> None:
         for thread in self._threads:
@@ -206,18 +215,10 @@ def test_several_hosts_that_become_ready_together_wake_as_many_workers() -> None
         assert {workers.next_host() for _ in range(3)} == {A, B, C}
 
 
-def test_of_the_workers_that_wait_one_has_a_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_the_workers_that_wait_one_has_a_timer() -> None:
     hosts = Hosts(a=NEVER_S)
-    timers: list[float | None] = []
-    wait = hosts.dispatcher._changed.wait
-
-    def counted(timeout: float | None = None) -> bool:
-        timers.append(timeout)
-        return wait(timeout)
-
-    monkeypatch.setattr(hosts.dispatcher._changed, "wait", counted)
-    with waiting(hosts, 5):
-        assert timers == [NEVER_S, None, None, None, None]
+    with waiting(hosts, 5) as workers:
+        assert workers.timers == [NEVER_S, None, None, None, None]
 
 
 def test_a_host_that_is_released_for_a_later_time_than_the_alarm_wakes_nobody(
@@ -254,23 +255,30 @@ def test_an_errand_that_goes_back_wakes_who_waits_for_its_lease() -> None:
 def test_a_pause_holds_workers_back_until_its_end() -> None:
     hosts = Hosts(a=0.0)
     held = hosts.take()
+    hosts.dispatcher.pause(True)
     with waiting(hosts, 1) as workers:
-        hosts.dispatcher.pause(True)
         hosts.dispatcher.release(held.host_id, 0.0)
-        workers.all_wait(1)
+        workers.rested(2)
         assert workers.have_nothing()
         hosts.dispatcher.pause(False)
         assert workers.next_host() == A
 
 
-def test_an_alarm_that_rings_during_a_pause_is_kept_for_its_end() -> None:
+def test_a_host_that_becomes_ready_during_a_pause_is_handed_out_after_it() -> None:
+    hosts = Hosts(a=SOON_S)
+    hosts.dispatcher.pause(True)
+    with waiting(hosts, 2) as workers:
+        hosts.clock.advance_s(SOON_S)
+        hosts.dispatcher.pause(False)
+        assert workers.next_host() == A
+
+
+def test_an_alarm_that_was_set_before_a_pause_is_not_lost_in_it() -> None:
     hosts = Hosts(a=SOON_S)
     with waiting(hosts, 2) as workers:
         hosts.dispatcher.pause(True)
-        hosts.clock.advance_s(SOON_S)
-        workers.all_wait(2)
-        assert workers.have_nothing()
         hosts.dispatcher.pause(False)
+        hosts.clock.advance_s(SOON_S)
         assert workers.next_host() == A
 
 

@@ -95,6 +95,8 @@ def test_shrinking_takes_no_back_queue_away() -> None:
         pinned(router, txn, 10)
         router.shrink()
         assert (len(router), router.free) == (10, 0)
+        router.unpin(txn, host(0))
+        assert router.free == 1
 
 
 def test_hosts_that_pause_take_no_room_from_the_others() -> None:
