@@ -159,7 +159,7 @@ class Writer:
         """True when a commit without any job would move something."""
         with self._dispatcher.lock:
             schedule = self._frontier.schedule
-            if schedule.wants() or self._drains.runnable_locked():
+            if schedule.is_hungry() or self._drains.runnable_locked():
                 return True
             idle = bool(schedule.idle)
             self._frontier.note_paused(schedule.paused())

@@ -278,6 +278,11 @@ class Schedule:
             if queue.paused and not queue.in_flight and not queue.draining
         ]
 
+    def is_hungry(self) -> bool:
+        """True when `wants` would name a host."""
+        queues = (self._queues[host_id] for host_id in self.hungry)
+        return any(not queue.draining and len(queue.hand) < HAND // 2 for queue in queues)
+
     def wants(self, also: Iterable[HostId] = ()) -> list[tuple[HostId, str, int, int]]:
         """(host_id, host, loaded_to, room) of the hosts whose hand should be filled from disk, in an
         order that is the same in every process."""

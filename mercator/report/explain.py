@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mercator.politeness.origin import origin_of
 from mercator.politeness.robots_rules import RobotsRules
 from mercator.ports import Tables
 from mercator.records import Explanation
-from mercator.report.lookup import find, origin_of
+from mercator.report.lookup import find
 from mercator.report.reading import KeyUrls, elsewhere
 from mercator.report.story import story, when
 from mercator.rows import RobotsRow

@@ -30,8 +30,3 @@ def find_page(stores: Sequence[Tables], url: CanonicalUrl) -> PageRow | None:
         if page is not None:
             return page
     return None
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port of a serialised http(s) URL: what a robots.txt row goes by."""
-    return url[: url.index("/", url.index("//") + 2)]

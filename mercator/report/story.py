@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 
+from mercator.politeness.origin import origin_of
 from mercator.ports import Txn
 from mercator.report.hosts import robots_at
-from mercator.report.lookup import origin_of
 from mercator.report.reading import KeyUrls
 from mercator.rows import HostRow, UrlRow
 from mercator.urls.url_key import HOST_ID_BYTES

@@ -10,11 +10,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mercator.errors import StoreDamagedError
+from mercator.records import rfc3339, utc
 from mercator.store.disk import disk_error, sync_folder
 
 MANIFEST_VERSION = 1
@@ -41,7 +41,7 @@ class Manifest:
         """
         digest = hashlib.sha256("\n".join(seeds).encode("utf-8", "surrogatepass")).hexdigest()
         run = {
-            "started_at": _rfc3339(unix_s),
+            "started_at": _text_of(unix_s),
             "ended_at": None,
             "stop_reason": None,
             "user_agent": user_agent,
@@ -59,7 +59,7 @@ class Manifest:
     def end(self, *, unix_s: float, summary: Mapping[str, object]) -> None:
         """Completes the last run with the summary of the store."""
         runs = self.runs()
-        runs[-1]["ended_at"] = _rfc3339(unix_s)
+        runs[-1]["ended_at"] = _text_of(unix_s)
         runs[-1]["stop_reason"] = summary["stop_reason"]
         runs[-1]["summary"] = dict(summary)
         self._write(runs)
@@ -94,5 +94,7 @@ class Manifest:
         sync_folder(self._path.parent)
 
 
-def _rfc3339(unix_s: float) -> str:
-    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="microseconds")[:26] + "Z"
+def _text_of(unix_s: float) -> str:
+    moment = utc(unix_s)
+    assert moment is not None, "a run has a time"
+    return rfc3339(moment)

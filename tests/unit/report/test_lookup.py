@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mercator.report.lookup import find, find_page, origin_of
+from mercator.report.lookup import find, find_page
 from mercator.rows import UrlRow
 from mercator.urls.canonical import Canonicalizer
 from mercator.urls.url_key import url_key
@@ -66,15 +66,3 @@ def test_a_page_is_found_in_whichever_store(tables: WatchedTables) -> None:
     assert page is not None
     assert page.title == "there"
     assert find_page([tables], URL) is None
-
-
-@pytest.mark.parametrize(
-    ("url", "origin"),
-    [
-        ("http://h.test/", "http://h.test"),
-        ("https://h.test:8443/a/b?c=/d", "https://h.test:8443"),
-        ("http://[::1]:80/", "http://[::1]:80"),
-    ],
-)
-def test_the_origin_of_a_url(url: str, origin: str) -> None:
-    assert origin_of(url) == origin
